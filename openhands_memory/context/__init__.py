@@ -1,0 +1,1 @@
+"""The read path: from memory files to the text that an agent sees."""

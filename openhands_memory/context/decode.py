@@ -1,0 +1,91 @@
+"""Bytes of a memory file as text.
+
+UTF-8 unless a byte order mark says otherwise. Bad bytes are replaced and counted, never
+the reason to lose a tier. Guesses no legacy encoding.
+"""
+
+import codecs
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from openhands_memory.sanitize import normalise_newlines
+
+__all__ = ["Decoded", "decode"]
+
+#: Byte order marks and the codec of what follows them.
+_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+_BAD: Final = re.compile("[\udc80-\udcff\N{REPLACEMENT CHARACTER}]")
+
+#: One NUL in so many characters is no accident any more: UTF-16 without a mark has one
+#: in two, binary files about as many.
+_NUL_SHARE: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    r"""Whole lines from the end of a file.
+
+    Attributes: *text* has ``\n`` line ends; *encoding* is the codec's name, with
+    ``-sig`` where a mark announced UTF-8; *bad_lines* are the lines with invalid bytes,
+    counted from 0 at the beginning of *text*, one item per bad byte; *looks_binary*
+    says that it is no text.
+    """
+
+    text: str
+    encoding: str
+    bad_lines: tuple[int, ...]
+    looks_binary: bool
+
+
+def decode(data: bytes, *, head: bytes, whole: bool) -> Decoded:
+    """Decode the end of a file; *head* are the file's first bytes.
+
+    Unless *data* is the *whole* file its first line is taken for the rest of a line and
+    left out, so that no text starts in the middle of one.
+    """
+    mark, codec = next((m for m in _MARKS if head.startswith(m[0])), (b"", "utf-8"))
+    wide = codec != "utf-8"
+    if whole:
+        data = data[len(mark) :]
+    elif wide and len(data) % 2:
+        # A mark is two bytes, so code units end on even offsets, as the file does.
+        data = data[1:]
+    elif not wide:
+        data = _after_first_line(data)
+    text, bad = _decode(data, codec)
+    if wide and not whole:
+        text = text.partition("\n")[2]
+    name = "utf-8-sig" if mark == codecs.BOM_UTF8 else codec
+    binary = "\0" in text and text.count("\0") * _NUL_SHARE > len(text)
+    return Decoded(text, name, bad, binary)
+
+
+def _after_first_line(data: bytes) -> bytes:
+    ends = [at for at in (data.find(b"\n"), data.find(b"\r")) if at >= 0]
+    if not ends:
+        return data if data.count(b"\0") * _NUL_SHARE > len(data) else b""
+    first = min(ends)
+    return data[first + (2 if data[first : first + 2] == b"\r\n" else 1) :]
+
+
+def _decode(data: bytes, codec: str) -> tuple[str, tuple[int, ...]]:
+    try:
+        return normalise_newlines(data.decode(codec)), ()
+    except UnicodeDecodeError:
+        pass
+    # Python keeps a byte that is no UTF-8 as a lone surrogate (PEP 383): so each can be
+    # told from a replacement character that was in the file already.
+    errors = "surrogateescape" if codec == "utf-8" else "replace"
+    text = normalise_newlines(data.decode(codec, errors))
+    bad = [
+        number
+        for number, line in enumerate(text.split("\n"))
+        for _ in _BAD.finditer(line)
+    ]
+    return _BAD.sub("\N{REPLACEMENT CHARACTER}", text), tuple(bad)

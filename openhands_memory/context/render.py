@@ -1,0 +1,88 @@
+"""From each tier's lines to the one text that stands in the prompt.
+
+Headings, notices and blank lines count; the whole text keeps within its budget as long
+as headings and notices alone do.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from openhands_memory.context.budget import share_budget
+from openhands_memory.context.tail import keep_tail
+from openhands_memory.prompts import fill
+from openhands_memory.sanitize import TRUNCATION_NOTICE
+
+__all__ = ["Body", "Rendered", "render_block", "render_text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """One tier's text on its way into the prompt, safe to show.
+
+    Attributes: *heading* stands above it, or alone if there are no *lines*; lines above
+    *first* are only context (see `keep_tail`); *complete* says that *lines* are all
+    there is, *whole* that they begin where the file does.
+    """
+
+    heading: str
+    lines: Sequence[str] = ()
+    first: int = 0
+    complete: bool = True
+    whole: bool = True
+
+    @property
+    def chars(self) -> int:
+        return sum(map(len, self.lines)) + max(0, len(self.lines) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A tier's part of the text: which of the body's *lines* were *kept*."""
+
+    kept: Sequence[int]
+    lines: int
+    text: str
+
+    @property
+    def truncated(self) -> bool:
+        return self.text.startswith(TRUNCATION_NOTICE)
+
+
+def render_text(bodies: Sequence[Body], char_budget: int) -> tuple[str, list[Rendered]]:
+    """The memory text and each body's part of it, in *char_budget* characters."""
+    headings = sum(len(body.heading) + bool(body.lines) for body in bodies)
+    room = char_budget - headings - 2 * max(0, len(bodies) - 1)
+    wanted = [body.chars if body.complete else max(room, 0) + 1 for body in bodies]
+    shares = share_budget(wanted, room)
+    parts = [_render(body, share) for body, share in zip(bodies, shares, strict=True)]
+    # Whole lines leave a rest: the last tier gets it first, it has more attention.
+    for index in reversed(range(len(bodies))):
+        rest = room - sum(len(part.text) for part in parts)
+        share = len(parts[index].text) + rest
+        if parts[index].truncated and share > shares[index]:
+            more = _render(bodies[index], share)
+            if len(more.text) > len(parts[index].text):
+                parts[index] = more
+    blocks = (
+        f"{body.heading}\n{part.text}" if part.text else body.heading
+        for body, part in zip(bodies, parts, strict=True)
+    )
+    return "\n\n".join(blocks), parts
+
+
+def _render(body: Body, share: int) -> Rendered:
+    if body.complete and body.chars <= share:
+        every = range(len(body.lines))
+        return Rendered(every, len(body.lines), "\n".join(body.lines))
+    kept = keep_tail(body.lines, share, first=body.first, whole=body.whole)
+    text = "\n".join([TRUNCATION_NOTICE, *(body.lines[index] for index in kept)])
+    return Rendered(kept, len(body.lines), text)
+
+
+def render_block(text: str) -> str:
+    """The ``<MEMORY_CONTEXT>`` block that the SDK makes of *text*, byte for byte.
+
+    Its format is the SDK's (1.37.0 to 1.58.2, context/prompts/sections/dynamic.py), kept
+    here so that the command line shows it without importing the SDK; a test compares.
+    """
+    return fill("memory_block", memory=text)
