@@ -242,6 +242,8 @@ def neutralise(text: str) -> str:
 
 
 def _escape_tags(text: str) -> str:
+    if text.isascii() and "<" not in text:
+        return text
     return _OPENERS.sub(
         lambda m: "&lt;" if _opens_reserved_tag(m.string, m.end()) else m[0], text
     )

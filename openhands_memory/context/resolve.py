@@ -33,7 +33,7 @@ __all__ = ["load_memory", "resolve_memory"]
 
 #: Bytes of a file's end that are read at least: room for lines that are dropped by
 #: themselves, so that they do not take their neighbours with them.
-_MIN_WINDOW: Final = 64 * 1024
+_MIN_WINDOW: Final = 32 * 1024
 #: UTF-8 and UTF-16 take at most four bytes for a character.
 _BYTES_PER_CHAR: Final = 4
 #: Bytes up to which a report measures the whole file.

@@ -5,7 +5,9 @@ can never fit is dropped by itself; a cut never leaves half of a fenced code blo
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Final
 
 from openhands_memory.sanitize import TRUNCATION_NOTICE
@@ -26,17 +28,9 @@ def keep_tail(
     begin inside a fenced block is inferred.
     """
     room -= len(TRUNCATION_NOTICE)
-    free = room
-    kept: list[int] = []
-    for index in range(len(lines) - 1, first - 1, -1):
-        cost = len(lines[index]) + 1
-        if cost > room:
-            continue
-        if cost > free:
-            break
-        free -= cost
-        kept.append(index)
-    kept.reverse()
+    fitting = [i for i in range(first, len(lines)) if len(lines[i]) < room]
+    used = list(accumulate(len(lines[i]) + 1 for i in reversed(fitting)))
+    kept = fitting[len(fitting) - bisect_right(used, room) :]
     return _without_cut_fence(lines, kept, whole=whole)
 
 

@@ -28,8 +28,8 @@ __all__ = [
     "QueryTerm",
     "SearchFile",
     "SearchResult",
-    "date_terms",
     "entry_terms",
+    "file_terms",
     "parse_query",
     "score_entries",
     "split_entries",
@@ -265,8 +265,15 @@ def _words(text: str) -> list[str]:
 def _any_word() -> re.Pattern[str]:
     # Python's \w leaves out combining marks, without which Hindi falls into letters.
     marks = (c for c in map(chr, range(0x300, 0x12000)) if not c.isalnum())
-    letter = "[^\\W_]|[" + "".join(c for c in marks if unicodedata.combining(c) or
-             unicodedata.category(c) in ("Mn", "Mc")) + "]"
+    letter = (
+        "[^\\W_]|["
+        + "".join(
+            c
+            for c in marks
+            if unicodedata.combining(c) or unicodedata.category(c) in ("Mn", "Mc")
+        )
+        + "]"
+    )
     return re.compile(f"(?:{letter})+(?:[-_.'](?:{letter})+)*|[{_SYMBOL}]")
 
 
@@ -437,6 +444,14 @@ def entry_terms(entry: Entry, about: Iterable[str] = ()) -> EntryTerms:
     return EntryTerms(
         terms(entry.text), len(terms(label[1])) if label else 0, [*about, *above]
     )
+
+
+def file_terms(file: SearchFile) -> list[str]:
+    """What the name of *file* says: its date, or the words of a summary's slug."""
+    if file.date:
+        return date_terms(file.date)
+    name = file.shown_as.rpartition("/")[2].removesuffix(".md")
+    return [] if name.isupper() else terms(name)
 
 
 def parse_query(words: str) -> tuple[QueryTerm, ...]:
