@@ -63,11 +63,6 @@ class TierPlace:
         return self.path.parent
 
     @property
-    def shown_directory(self) -> str:
-        """The tier's directory as the model is told it, without a slash at the end."""
-        return self.shown_as.rpartition("/")[0]
-
-    @property
     def heading(self) -> str:
         """The line above the tier's text, as OpenHands SDK 1.58.2 writes it."""
         return f"# {self.name.capitalize()} memory ({self.shown_as})"

@@ -6,13 +6,14 @@ as headings and notices alone do.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from openhands_memory.context.budget import share_budget
 from openhands_memory.context.tail import keep_tail
 from openhands_memory.prompts import fill
-from openhands_memory.sanitize import TRUNCATION_NOTICE
+from openhands_memory.sanitize import TRUNCATION_NOTICE, neutralise, show_hidden
 
-__all__ = ["Body", "Rendered", "render_block", "render_text"]
+__all__ = ["Body", "Rendered", "harden_text", "render_block", "render_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +87,27 @@ def render_block(text: str) -> str:
     here so that the command line shows it without importing the SDK; a test compares.
     """
     return fill("memory_block", memory=text)
+
+
+_HEADING_STARTS: Final = ("# User memory (", "# Project memory (")
+
+
+def harden_text(text: str) -> str:
+    """Make a text safe that the SDK's own loader put together.
+
+    Its headings, each once and in their order, and a notice right below one are the
+    loader's; every other line that imitates them is escaped, as are reserved tags.
+    """
+    given = text.split("\n")
+    safe = show_hidden(neutralise(text)).split("\n")
+    expected = list(_HEADING_STARTS)
+    below_heading = False
+    for number, line in enumerate(given):
+        start = next((s for s in expected if line.startswith(s)), None)
+        if start and (number == 0 or not given[number - 1]):
+            del expected[: expected.index(start) + 1]
+            safe[number] = line
+        elif below_heading and line == TRUNCATION_NOTICE:
+            safe[number] = line
+        below_heading = safe[number] == line and line.startswith(_HEADING_STARTS)
+    return "\n".join(safe)

@@ -1,0 +1,1 @@
+"""The edges to the systems that use this package; nothing else imports them."""
