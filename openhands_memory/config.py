@@ -4,30 +4,27 @@ Frozen values without any I/O. A wrong one raises where it is written, never in 
 middle of a conversation: a value that cannot work, a field that does not exist.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Final, Literal, Self, get_args
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any, Final, Self, get_args
 
 from openhands_memory.errors import ConfigError, UnknownFieldError
-from openhands_memory.layout import checked_relative_dir
+from openhands_memory.layout import PROJECT_MEMORY_DIR
+from openhands_memory.options import (
+    CHAR_BUDGET,
+    MIN_CHAR_BUDGET,
+    ProjectTrust,
+    ReadOptions,
+)
 
 __all__ = [
-    "CHAR_BUDGET",
-    "MIN_CHAR_BUDGET",
     "MemoryConfig",
     "MemoryGenerateConfig",
     "MemoryLayoutConfig",
     "MemoryReadConfig",
-    "ProjectTrust",
 ]
-
-#: Characters of the whole memory text (OpenHands SDK 1.58.2, MEMORY_CHAR_BUDGET).
-CHAR_BUDGET: Final = 6000
-
-#: Below this the two headings and their notices leave no room for memory itself.
-MIN_CHAR_BUDGET: Final = 200
-
-ProjectTrust = Literal["always", "ask", "never"]
 
 
 class _Settings:
@@ -58,9 +55,10 @@ class MemoryLayoutConfig(_Settings):
         for name in ("memories_dir", "sessions_dir"):
             where = f"MemoryLayoutConfig.{name}"
             object.__setattr__(
-                self, name, checked_relative_dir(where, getattr(self, name))
+                self, name, _checked_relative_dir(where, getattr(self, name))
             )
-        if self.memories_dir == self.sessions_dir:
+        # Some systems take names that differ in case only for the same.
+        if self.memories_dir.casefold() == self.sessions_dir.casefold():
             raise ConfigError(
                 "MemoryLayoutConfig.sessions_dir",
                 self.sessions_dir,
@@ -175,6 +173,17 @@ class MemoryConfig(_Settings):
                 "read and generate are both off; set one, or load_memory=False",
             )
 
+    def read_options(self) -> ReadOptions | None:
+        """What reading needs of these settings; None if nothing is to be read."""
+        if self.read is None:
+            return None
+        return ReadOptions(
+            char_budget=self.read.char_budget,
+            project_trust=self.read.project_trust,
+            search_parents=self.read.search_parents,
+            memories_dir=self.layout.memories_dir if self.layout else None,
+        )
+
 
 _PARTS: Final = {
     "layout": MemoryLayoutConfig,
@@ -201,3 +210,50 @@ def _check_int(settings: _Settings, name: str, low: int, high: int | None) -> No
     if value < low or (high is not None and value > high):
         limits = f"at least {low}" if high is None else f"from {low} to {high}"
         raise ConfigError(where, value, f"must be {limits}")
+
+
+# --- Directories that a configuration names ---------------------------------------------
+
+#: Device names of Windows, whatever their ending ("Naming Files, Paths, and Namespaces").
+_WINDOWS_DEVICES: Final = r"(?i)(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?\Z"
+_FORBIDDEN: Final = r"[:*?\"<>|\\]"
+
+
+def _checked_relative_dir(field: str, value: object) -> str:
+    """Return *value* as a normalised path below the workspace root.
+
+    Raises:
+        ConfigError: It is no text, absolute, empty, leads out of the workspace, is not
+            a name on every system, or is kept by git or by the other layout.
+    """
+    if not isinstance(value, str):
+        raise ConfigError(field, value, "must be text, such as 'memories'")
+    problem = next(_problems(value), None)
+    if problem:
+        raise ConfigError(field, value, problem)
+    return str(PurePosixPath(value))
+
+
+def _problems(value: str) -> Iterator[str]:
+    path = PurePosixPath(value)
+    if path.is_absolute() or PureWindowsPath(value).drive:
+        yield "is absolute; give a path relative to the workspace root"
+    if path.parts[:1] == ("~",) or value.startswith("~"):
+        yield "is below a home directory; give a path relative to the workspace root"
+    if ".." in re.split(r"[/\\]", value):
+        yield "must not leave the workspace root; remove '..'"
+    if re.search(_FORBIDDEN, value) or not value.isprintable():
+        yield "has a character that is no part of a file name on every system"
+    if not path.parts:
+        yield "names no directory; give one below the workspace root"
+    for part in path.parts:
+        if (
+            re.match(_WINDOWS_DEVICES, part)
+            or part != part.strip()
+            or part.endswith(".")
+        ):
+            yield f"{part!r} is reserved or cannot be a name on every system"
+        if part.casefold() == ".git":
+            yield "git keeps that directory for itself"
+    if "/".join(path.parts[:2]).casefold() == PROJECT_MEMORY_DIR:
+        yield f"{PROJECT_MEMORY_DIR} belongs to the OpenHands layout; choose another"

@@ -6,13 +6,13 @@ raised while memory is being read for a conversation: reading reports, it never 
 """
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 __all__ = [
     "ConfigError",
     "FileRefusedError",
     "MemoryFileError",
     "MemoryToolError",
+    "SdkMissingError",
     "UnknownFieldError",
 ]
 
@@ -41,6 +41,8 @@ class UnknownFieldError(ConfigError, TypeError):
     """A setting does not exist; the message names the nearest one that does."""
 
     def __init__(self, owner: str, field: str, known: Iterable[str]) -> None:
+        from difflib import get_close_matches  # late: only an error needs it
+
         names = sorted(known)
         near = get_close_matches(field, names, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(names)}"
@@ -55,6 +57,16 @@ class UnknownFieldError(ConfigError, TypeError):
     def __reduce__(self) -> tuple[object, ...]:
         name = self.field.removeprefix(f"{self.owner}.")
         return type(self), (self.owner, name, self.known)
+
+
+class SdkMissingError(MemoryToolError, ModuleNotFoundError):
+    """What was asked for needs the OpenHands SDK, which is not installed."""
+
+    def __str__(self) -> str:
+        return (
+            "this needs the OpenHands SDK, which is not installed: "
+            'pip install "openhands-memory[sdk]"'
+        )
 
 
 class MemoryFileError(MemoryToolError, OSError):

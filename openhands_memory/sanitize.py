@@ -89,7 +89,7 @@ def normalise_newlines(text: str) -> str:
 _HIDDEN: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5"
     "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f"
-    "\ufeff\uffa0\ufff0-\ufffb\U00013430-\U00013440\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\ufeff\uffa0\ufff0-\ufffb\U00013430-\U00013440\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff]"
 )
 
@@ -99,7 +99,7 @@ _BLACK_FLAG: Final = "\U0001f3f4"
 
 #: A flag of a region: a black flag, tag letters that spell an ISO 3166-2 code, an end
 #: tag (Unicode Technical Standard 51, "emoji tag sequence").
-_REGION_FLAG: Final = re.compile(
+_REGION_FLAG: Final = (
     _BLACK_FLAG + "[\U000e0061-\U000e007a]{2}"
     "[\U000e0030-\U000e0039\U000e0061-\U000e007a]{1,3}\U000e007f"
 )
@@ -107,7 +107,7 @@ _REGION_FLAG: Final = re.compile(
 #: Scripts whose spelling needs the joiners (Unicode 15, section 23.2): Arabic, Syriac,
 #: N'Ko and their neighbours, the scripts of India, Sri Lanka, Tibet, Burma, Cambodia,
 #: Mongolian, and the supplementary ones of the same families.
-_JOINING_SCRIPTS: Final = re.compile(
+_JOINING_SCRIPTS: Final = (
     "[\u0600-\u08ff\u0900-\u0dff\u0e00-\u0fff\u1000-\u109f\u1780-\u18af\u1900-\u1aaf"
     "\u1b00-\u1c4f\ua800-\ua82f\ua840-\ua8ff\ua930-\uaaff\uabc0-\uabff\ufb50-\ufdff"
     "\ufe70-\ufefe\U00010a00-\U00010aff\U00010d00-\U00010fff\U00011000-\U00011fff"
@@ -163,7 +163,7 @@ def _is_spelling(text: str, at: int) -> bool:
 
 def _joins_letters(before: str, after: str) -> bool:
     return any(
-        _JOINING_SCRIPTS.match(side) and unicodedata.category(side)[0] in "LM"
+        re.match(_JOINING_SCRIPTS, side) and unicodedata.category(side)[0] in "LM"
         for side in (before, after)
         if side
     )
@@ -202,8 +202,8 @@ def _takes_variation(before: str) -> bool:
 
 def _in_region_flag(text: str, at: int) -> bool:
     start = text.rfind(_BLACK_FLAG, max(0, at - 6), at)
-    flag = _REGION_FLAG.match(text, start) if start >= 0 else None
-    return flag is not None and at < flag.end()
+    flag = re.match(_REGION_FLAG, text[start : at + 7]) if start >= 0 else None
+    return flag is not None and at < start + flag.end()
 
 
 # --- Forgeries ------------------------------------------------------------------------
@@ -211,7 +211,8 @@ def _in_region_flag(text: str, at: int) -> bool:
 #: What reads as the "<" of a tag: the character, its compatible forms, and the angle
 #: brackets that stand in for it.
 _OPENERS: Final = re.compile(
-    "[<\uff1c\ufe64\u226e\u2039\u2329\u27e8\u3008\u276e\u02c2]"
+    "[<\uff1c\ufe64\u226e\u2039\u2329\u27e8\u3008\u276c\u276e\u2770\u02c2\u1438\u16b2"
+    "\u29fc\U0001d236]"
 )
 
 #: What a tag may hold between its "<" and its name, and still be read as that tag.
@@ -224,11 +225,16 @@ _LOOKALIKES: Final = str.maketrans(
     "ABCEHIJKMOPSTYXaeopcyxijsABEZHIKMNOPTYXo",
 )
 
-_TIER_TITLES: Final = frozenset({"usermemory", "projectmemory"})
+#: Also as the text of a Markdown link.
+_TIER_TITLES: Final = frozenset(
+    {"usermemory", "projectmemory", "[usermemory", "[projectmemory"}
+)
+#: What a heading may hold between its letters and still read the same.
+_EMPHASIS: Final = frozenset("*`~\\")
 _BARE_NOTICES: Final = frozenset(n.rstrip("]").replace(" ", "") for n in NOTICES)
 #: First characters of lines that cannot be a heading, a notice or a title of ours.
 _PLAIN_STARTS: Final = frozenset(map(chr, range(0x21, 0x7F))) - set("#[uUpP")
-_SETEXT_RULE: Final = re.compile(r"[ \t]*(=+|-+)[ \t]*\Z")
+_SETEXT_RULE: Final = r"[ \t]*(=+|-+)[ \t]*\Z"
 
 
 def neutralise(text: str) -> str:
@@ -292,7 +298,7 @@ def _skeleton(text: str, at: int) -> Iterator[str]:
                 yield char
         elif not _HIDDEN.match(char):
             folded = unicodedata.normalize("NFKD", char).translate(_LOOKALIKES)
-            yield from (c for c in folded if not unicodedata.combining(c))
+            yield from (c for c in folded if unicodedata.category(c)[0] != "M")
 
 
 def _escape_lines(text: str) -> str:
@@ -309,16 +315,20 @@ def _imitates_frame(line: str, below: str) -> bool:
     hashes = False
     mark = ""
     for char in _skeleton(line, 0):
-        if char.isspace():
-            continue
         if char == "#" and not mark:
             hashes = True
+            continue
+        if char.isspace() or (hashes and _is_ornament(char, first=not mark)):
             continue
         mark += char.casefold()
         if mark in _BARE_NOTICES:
             return True
         if mark in _TIER_TITLES:
-            return hashes or bool(_SETEXT_RULE.match(below))
+            return hashes or bool(re.match(_SETEXT_RULE, below))
         if mark not in _MARK_PREFIXES:
             return False
     return False
+
+
+def _is_ornament(char: str, *, first: bool) -> bool:
+    return char in _EMPHASIS or (first and char != "[" and not char.isalnum())

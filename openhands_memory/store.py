@@ -10,10 +10,9 @@ import os
 import re
 import stat
 from collections import deque
+from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from openhands_memory.errors import FileRefusedError
 from openhands_memory.layout import TierPlace
@@ -27,9 +26,11 @@ __all__ = [
     "read_all",
     "read_one_line",
     "read_tail",
+    "with_parents",
 ]
 
-_DIRECTORY: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
+#: On Linux a directory is walked without the right to list it, as by its path.
+_DIRECTORY: Final = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
 _NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
 _CLOEXEC: Final = getattr(os, "O_CLOEXEC", 0)
 #: Never wait for a writer, never become the controlling terminal's process.
@@ -47,15 +48,17 @@ _MAX_LINKS: Final = 40
 
 #: How many tails further up a blank end is followed; bounded, so that time stays so.
 _BLANK_TAILS: Final = 3
+#: Blanks of UTF-8, and of UTF-16 in either order.
+_BLANK: Final = b" \t\r\n\v\f\0"
 
 #: Trees whose files are made up by the kernel when they are read.
 _KERNEL_TREES: Final = ("/proc", "/sys", "/dev")
 
 #: Files and directories that exist to hold secrets: a link to one is not followed.
-_SECRET_FILE: Final = re.compile(
-    r"\.env(\..*)?|.*\.(pem|key|p12|pfx|kdbx)|id_.*|\.netrc|\.npmrc|\.pypirc|\.pgpass"
-    r"|\.git-credentials|\.htpasswd|credentials(\..*)?|shadow",
-    re.IGNORECASE,
+_SECRET_FILE: Final = (
+    r"(?i)"
+    r"\.env(\..*)?|\.envrc|.*\.(pem|key|p12|pfx|kdbx)|id_.*|\.netrc|\.npmrc|\.pypirc|\.pgpass"
+    r"|\.git-credentials|\.htpasswd|credentials(\..*)?|shadow"
 )
 _SECRET_DIRECTORIES: Final = frozenset(
     {".aws", ".docker", ".git", ".gnupg", ".kube", ".ssh"}
@@ -70,8 +73,7 @@ _KINDS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FileStat:
+class FileStat(NamedTuple):
     """What the open descriptor said: sizes in bytes, times in nanoseconds."""
 
     size: int
@@ -81,13 +83,12 @@ class FileStat:
     identity: tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
+class Tail(NamedTuple):
     """The end of a file.
 
-    Attributes: *data* are its last bytes, one more than asked for, so that the first of
-    them tells whether the rest begins a line; *head* are its first four bytes;
-    *whole* says that *data* is the whole file.
+    Attributes: *data* are its last bytes, from an even offset and more than asked for,
+    so that the first of them tells whether the rest begins a line; *head* are its first
+    four bytes; *whole* says that *data* is the whole file.
     """
 
     data: bytes
@@ -97,7 +98,7 @@ class Tail:
 
 
 def read_tail(place: TierPlace, limit: int) -> Tail:
-    """Read the last *limit* bytes of the index at *place*.
+    """Read the last *limit* bytes of the index at *place*, more if they end in blanks.
 
     Raises:
         FileNotFoundError: There is none, nor a link with that name.
@@ -107,18 +108,22 @@ def read_tail(place: TierPlace, limit: int) -> Tail:
     descriptor = _open(place)
     try:
         found = _stat(descriptor)
-        start = max(0, found.size - limit - 1)
-        data = _read(descriptor, start, limit + 1)
+        start = _even(found.size - limit - 1)
+        data = _read(descriptor, start, found.size - start)
         for _ in range(_BLANK_TAILS):
-            if not start or data.strip():
+            if not start or len(data.rstrip(_BLANK)) > limit * 3 // 4:
                 break
-            above = max(0, start - limit)
+            above = _even(start - limit)
             data = _read(descriptor, above, start - above) + data
             start = above
         head = _read(descriptor, 0, 4) if start else data[:4]
     finally:
         os.close(descriptor)
     return Tail(data, head, whole=not start, stat=found)
+
+
+def _even(offset: int) -> int:
+    return max(0, offset) & ~1
 
 
 def read_all(place: TierPlace, limit: int, *, identity: FileStat) -> bytes | None:
@@ -137,7 +142,7 @@ def read_all(place: TierPlace, limit: int, *, identity: FileStat) -> bytes | Non
         os.close(descriptor)
 
 
-def names_in(directory: Path, limit: int = 10_000) -> list[str]:
+def names_in(directory: str, limit: int = 10_000) -> list[str]:
     """The first *limit* names in *directory*; none if it cannot be listed."""
     names: list[str] = []
     try:
@@ -146,7 +151,7 @@ def names_in(directory: Path, limit: int = 10_000) -> list[str]:
                 names.append(entry.name)
                 if len(names) >= limit:
                     break
-    except OSError:
+    except (OSError, ValueError):
         return []
     return names
 
@@ -183,6 +188,9 @@ def _open(place: TierPlace) -> int:
     except NotADirectoryError:
         problem = "a part of its path is not a directory"
         raise FileRefusedError(place.path, problem) from None
+    except ValueError:  # NUL, or what the file system's encoding does not have
+        problem = "its path has a character that no file name can have"
+        raise FileRefusedError(place.path, problem) from None
     except OSError as error:
         if error.errno == errno.ELOOP:
             problem = "is a loop of links, or was made a link while it was opened"
@@ -200,6 +208,8 @@ def _open_walking(place: TierPlace) -> int:
         opened = [_open_part(closing, place.base, None)]
         todo = deque(place.below)
         links = 0
+        # Parts that are left to walk once those that links put in are gone.
+        given = len(todo)
         while todo:
             part = todo.popleft()
             if part in ("", "."):
@@ -213,9 +223,12 @@ def _open_walking(place: TierPlace) -> int:
             try:
                 found = os.stat(part, dir_fd=here, follow_symlinks=False)
             except FileNotFoundError:
-                if links:
+                if links and len(todo) >= given:
                     raise FileRefusedError(place.path, _DANGLING) from None
                 raise
+            leaf = not any(part not in ("", ".") for part in todo)
+            if links:
+                _refuse_secret(place, part, directory=not leaf)
             if stat.S_ISLNK(found.st_mode):
                 links += 1
                 if links > _MAX_LINKS:
@@ -224,11 +237,9 @@ def _open_walking(place: TierPlace) -> int:
                 if target.startswith("/"):
                     del opened[1:]
                     target = _below_base(place, target)
+                given = min(given, len(todo))
                 todo.extendleft(reversed(target.split("/")))
                 continue
-            leaf = not any(part not in ("", ".") for part in todo)
-            if links:
-                _refuse_secret(place, part, directory=not leaf)
             if leaf:
                 _refuse_irregular(place, found)
                 return _open_file(place, part, dir_fd=here)
@@ -240,7 +251,7 @@ _LEADS_OUT: Final = "a link leads outside the workspace"
 _DANGLING: Final = "is a dangling link"
 
 
-def _open_part(closing: ExitStack, part: str | Path, dir_fd: int | None) -> int:
+def _open_part(closing: ExitStack, part: str, dir_fd: int | None) -> int:
     # The base itself may be reached by links: it is trusted as given.
     follow = 0 if dir_fd is None else _NO_FOLLOW
     descriptor = os.open(part, _DIRECTORY | _CLOEXEC | follow, dir_fd=dir_fd)
@@ -261,8 +272,7 @@ def _open_by_path(place: TierPlace) -> int:
     For the user tier, whose links are the user's own, and where the system cannot walk
     descriptors (Windows): there a race with a hostile writer is not excluded.
     """
-    # Plain strings: this runs at every start, and pathlib costs more than the calls.
-    parts = [str(place.base)]
+    parts = [place.base]
     for part in place.below:
         parts.append(os.path.join(parts[-1], part))
     path = parts[-1]
@@ -276,36 +286,44 @@ def _open_by_path(place: TierPlace) -> int:
     _refuse_irregular(place, found)
     if linked or place.confined:
         path = os.path.realpath(path)
-        _refuse_foreign(place, Path(path), found, linked=linked)
+        _refuse_foreign(place, path, found, linked=linked)
     return _open_file(place, path, expect=found)
 
 
 def _refuse_foreign(
-    place: TierPlace, real: Path, found: os.stat_result, *, linked: bool
+    place: TierPlace, real: str, found: os.stat_result, *, linked: bool
 ) -> None:
     """Refuse a link's target that is not the tier's owner's own ordinary file."""
-    if place.confined and not real.is_relative_to(os.path.realpath(place.base)):
+    if place.confined and not _is_below(real, os.path.realpath(place.base)):
         raise FileRefusedError(place.path, _LEADS_OUT)
     if linked:
-        _refuse_secret(place, real.name)
-        for part in real.parts[1:-1]:
+        *directories, name = real.split(os.sep)
+        _refuse_secret(place, name)
+        for part in directories:
             _refuse_secret(place, part, directory=True)
     if place.confined:
         return
     for tree in _KERNEL_TREES:
-        if real.is_relative_to(tree):
+        if _is_below(real, tree):
             raise FileRefusedError(place.path, f"links into {tree}")
     if hasattr(os, "geteuid"):
         user = os.geteuid()
-        if found.st_uid != user or real.parent.stat().st_uid not in (user, 0):
+        if found.st_uid != user or os.stat(os.path.dirname(real)).st_uid not in (
+            user,
+            0,
+        ):
             raise FileRefusedError(place.path, "links to a file of another user")
+
+
+def _is_below(path: str, directory: str) -> bool:
+    return path.startswith(os.path.join(directory, ""))
 
 
 def _refuse_secret(place: TierPlace, part: str, *, directory: bool = False) -> None:
     if directory:
         secret = part.casefold() in _SECRET_DIRECTORIES
     else:
-        secret = bool(_SECRET_FILE.fullmatch(part))
+        secret = bool(re.fullmatch(_SECRET_FILE, part))
     if secret:
         raise FileRefusedError(place.path, "a link leads to a file of secrets")
 
@@ -318,7 +336,7 @@ def _refuse_irregular(place: TierPlace, found: os.stat_result) -> None:
 
 def _open_file(
     place: TierPlace,
-    part: str | Path,
+    part: str,
     *,
     dir_fd: int | None = None,
     expect: os.stat_result | None = None,
@@ -338,10 +356,10 @@ def _open_file(
 # --- Looking around ---------------------------------------------------------------------
 
 #: A linked worktree's ``.git`` is one line of text (gitrepository-layout(5)).
-_GIT_LINK: Final = re.compile(r"gitdir: (.+)[/\\]\.git[/\\]worktrees[/\\][^/\\]+\n?\Z")
+_GIT_LINK: Final = r"gitdir: (.+)[/\\]\.git[/\\]worktrees[/\\][^/\\]+\n?\Z"
 
 
-def exists(path: Path) -> bool:
+def exists(path: str) -> bool:
     """Whether there is anything at *path*, be it a link to nowhere."""
     return os.path.lexists(path)
 
@@ -356,13 +374,19 @@ def read_one_line(place: TierPlace, limit: int) -> str | None:
     return text if tail.whole and text and "\n" not in text else None
 
 
-def main_checkout(workspace: Path) -> str | None:
+def main_checkout(workspace: str) -> str | None:
     """The main checkout if *workspace* stands in a linked git worktree, else None."""
-    for root in (workspace, *workspace.parents):
-        git = root / ".git"
-        if not exists(git):
-            continue
-        line = read_one_line(TierPlace("project", root, (".git",), "", True), 4096)
-        link = _GIT_LINK.match(line or "")
-        return link[1] if link else None
+    for root in with_parents(workspace):
+        if exists(os.path.join(root, ".git")):
+            place = TierPlace("project", root, (".git",), "", confined=True)
+            link = re.match(_GIT_LINK, read_one_line(place, 4096) or "")
+            return os.path.normpath(os.path.join(root, link[1])) if link else None
     return None
+
+
+def with_parents(directory: str) -> Iterator[str]:
+    """*directory* and every directory above it, the nearest first."""
+    yield directory
+    while (above := os.path.dirname(directory)) != directory:
+        directory = above
+        yield directory

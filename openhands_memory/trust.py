@@ -7,11 +7,13 @@ and one content: a file that changes is no longer approved.
 import json
 import os
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from platformdirs import user_state_path
 
-__all__ = ["approvals_file", "is_approved"]
+from openhands_memory.writing import replace_private_file
+
+__all__ = ["approvals_file", "approve", "is_approved", "revoke"]
 
 _APPROVALS_NAME: Final = "approvals.json"
 
@@ -21,12 +23,39 @@ def approvals_file() -> Path:
     return user_state_path("openhands-memory") / _APPROVALS_NAME
 
 
-def is_approved(base: Path, sha256: str) -> bool:
+def is_approved(base: str, sha256: str) -> bool:
     """Whether the content with this *sha256* was approved for the tier in *base*."""
-    return read_approvals().get(os.path.realpath(base)) == sha256
+    return _read().get(os.path.realpath(base)) == sha256
 
 
-def read_approvals() -> dict[str, str]:
+def approve(base: str, sha256: str) -> None:
+    """Approve the content with this *sha256* for the tier in *base*.
+
+    Raises:
+        MemoryFileError: The approval could not be written.
+    """
+    _write({**_read(), os.path.realpath(base): sha256})
+
+
+def revoke(base: str) -> bool:
+    """Take the approval for the tier in *base* back; False if there was none.
+
+    Raises:
+        MemoryFileError: The approvals could not be written.
+    """
+    approvals = _read()
+    if approvals.pop(os.path.realpath(base), None) is None:
+        return False
+    _write(approvals)
+    return True
+
+
+def _write(approvals: dict[str, str]) -> None:
+    text = json.dumps(approvals, indent=2, sort_keys=True)
+    replace_private_file(str(approvals_file()), f"{text}\n".encode())
+
+
+def _read() -> dict[str, str]:
     """All approvals; none where there is no such file, or it is not what we wrote."""
     try:
         found = json.loads(approvals_file().read_text(encoding="utf-8"))
@@ -34,4 +63,5 @@ def read_approvals() -> dict[str, str]:
         return {}
     if not isinstance(found, dict):
         return {}
-    return {k: v for k, v in found.items() if isinstance(v, str)}
+    items = cast("dict[str, object]", found).items()
+    return {base: sha256 for base, sha256 in items if isinstance(sha256, str)}

@@ -12,9 +12,9 @@ import inspect
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, cast, overload
+from typing import Any, Final, Self, cast, overload
 
 from openhands_memory.config import MemoryConfig
 from openhands_memory.context.guidance import (
@@ -22,10 +22,10 @@ from openhands_memory.context.guidance import (
     render_instructions,
     with_instructions,
 )
-from openhands_memory.context.render import harden_text
+from openhands_memory.context.render import harden_text, render_block
 from openhands_memory.context.report import Memory
 from openhands_memory.context.resolve import resolve_memory
-from openhands_memory.errors import UnknownFieldError
+from openhands_memory.errors import SdkMissingError, UnknownFieldError
 
 try:
     from openhands import sdk
@@ -41,11 +41,7 @@ try:
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] not in ("openhands", "pydantic"):
         raise
-    msg = (
-        "this needs the OpenHands SDK, which is not installed: "
-        'pip install "openhands-memory[sdk]"'
-    )
-    raise ModuleNotFoundError(msg, name=error.name) from error
+    raise SdkMissingError(name=error.name) from error
 
 __all__ = ["AgentContext", "Conversation", "LocalConversation", "bind"]
 
@@ -53,11 +49,46 @@ _log = logging.getLogger("openhands_memory")
 
 #: The built-in prompt's file name: an agent with a ``system_prompt`` must have it, or
 #: the SDK refuses to validate it again (OpenHands SDK 1.58.2, agent/base.py).
-_DEFAULT_PROMPT_FILE = "system_prompt.j2"
+_DEFAULT_PROMPT_FILE: Final = "system_prompt.j2"
 
-_GENERATE_PENDING = (
-    "memory: generate is set, but this release records and generates nothing yet"
+#: What stands around the text in a prompt.
+_BLOCK_START, _BLOCK_END = render_block("\0").split("\0")
+
+_NO_MEMORY: Final = Memory(None, 0)
+
+_GENERATE_PENDING: Final = (
+    "generate is set, but this release records and generates nothing yet"
 )
+_UNBOUND: Final = (
+    "this AgentContext is not bound to a workspace, so the SDK gives its own "
+    "instructions, and {text}; nothing else of memory=... applies. Use "
+    "openhands_memory.Conversation, or bind(agent, workspace)"
+)
+_REMOTE: Final = "the workspace is remote, so its server's SDK decides: "
+_RESUMED_ALONE: Final = (
+    "resumed without an agent: memory's settings are not persisted, so the prompt "
+    "keeps what it has and nothing was read; pass agent= to read"
+)
+_CHANGED_SINCE: Final = (
+    "the memory files, or the settings, changed since this conversation began; its "
+    "prompt keeps what was read then"
+)
+_BEGAN_WITHOUT: Final = (
+    "this conversation began without memory, and its system prompt stays as it is: "
+    "start a new one to have memory in it"
+)
+_FORK_KEEPS_PROMPT: Final = (
+    "the fork keeps the system prompt that it was copied with, and the memory in it; "
+    "the memory of agent= is not read"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Binding:
+    """What a context was bound to."""
+
+    directory: str
+    memory: Memory
 
 
 class AgentContext(sdk.AgentContext):
@@ -75,7 +106,8 @@ class AgentContext(sdk.AgentContext):
         description="What of memory is read, from where, and what is generated.",
         json_schema_extra={"acp_compatible": True},
     )
-    _bound: Memory | None = PrivateAttr(default=None)
+    _binding: _Binding | None = PrivateAttr(default=None)
+    _warned: bool = PrivateAttr(default=False)
 
     @model_validator(mode="before")
     @classmethod
@@ -84,7 +116,7 @@ class AgentContext(sdk.AgentContext):
             for name in cast("Mapping[str, Any]", values):
                 if name not in cls.model_fields:
                     raise UnknownFieldError("AgentContext", name, cls.model_fields)
-        return values
+        return cast("Any", values)
 
     @field_validator("memory", mode="before")
     @classmethod
@@ -100,75 +132,126 @@ class AgentContext(sdk.AgentContext):
         changes = dict(update or {})
         text = changes.get("memory_context")
         if text and changes.get("load_memory", self.load_memory):
-            reads = self.memory.read is not None and self.memory.layout is None
-            changes["memory_context"] = harden_text(text) if reads else None
+            allowed = _sdk_may_read(self.memory)
+            changes["memory_context"] = harden_text(text) if allowed else None
         return super().model_copy(update=changes, deep=deep)
 
     def get_user_message_suffix(self, *args: Any, **kwargs: Any) -> Any:
         """As the SDK's; the first call warns if this context was never bound."""
-        if self.load_memory and self._bound is None:
-            self._bound = Memory(None, 0)
-            _log.warning(
-                "memory: this AgentContext is not bound to a workspace, so the SDK's own "
-                "loader read the files and gives its own instructions; the text was "
-                "made safe, the settings in memory=... do not apply. Use "
-                "openhands_memory.Conversation, or bind(agent, workspace)"
-            )
+        if self.load_memory and not self._warned:
+            self._warned = True
+            read = "the text that its own loader read was made safe"
+            if not _sdk_may_read(self.memory):
+                read = "no text is shown, since memory=... asks for something else"
+            _warn(_UNBOUND.format(text=read))
         return super().get_user_message_suffix(*args, **kwargs)
 
 
-def bind(agent: sdk.AgentBase, workspace: str | Path | sdk.LocalWorkspace) -> Any:
+def bind[A: sdk.AgentBase](agent: A, workspace: str | Path | sdk.LocalWorkspace) -> A:
     """An agent with the memory of *workspace*, for any conversation there.
 
     Returns a copy of *agent*, which stays as it is; *agent* itself if its context does
-    not ask for memory. Never raises for what lies on disk.
+    not ask for memory, or is bound already. Never raises for what lies on disk.
     """
-    return _bind(agent, workspace)[0]
+    bound, memory = _bind(agent, workspace)
+    if bound is not agent:
+        _warn(*_remarks(agent, memory))
+    return bound
 
 
-def _bind(
-    agent: sdk.AgentBase, workspace: str | Path | sdk.LocalWorkspace
-) -> tuple[sdk.AgentBase, Memory]:
+def _bind[A: sdk.AgentBase](
+    agent: A, workspace: str | Path | sdk.LocalWorkspace
+) -> tuple[A, Memory]:
     context = agent.agent_context
+    directory = _directory(workspace)
     if context is None or not context.load_memory:
-        bound = context._bound if isinstance(context, AgentContext) else None
-        return agent, bound or Memory(None, 0)
-    config = context.memory if isinstance(context, AgentContext) else MemoryConfig()
-    memory = resolve_memory(_directory(workspace), config=config)
-    if config.generate is not None:
-        _log.warning(_GENERATE_PENDING)
-    if config.read is None:
-        return _with_context(agent, context, None, memory), memory
-    instructions = render_instructions(
-        memory.tiers,
-        char_budget=memory.char_budget,
-        live_update=config.read.live_update,
-    )
-    if isinstance(agent, ACPAgent):
-        # Its prompt is its own: the block is all that reaches it.
-        text = "\n\n".join(filter(None, (instructions, memory.text)))
-        return _with_context(agent, context, text, memory), memory
-    prompt = with_instructions(agent.static_system_message, instructions)
-    bound = _with_context(agent, context, memory.text, memory)
-    bound = bound.model_copy(
-        update={"system_prompt": prompt, "system_prompt_filename": _DEFAULT_PROMPT_FILE}
-    )
-    return bound, memory
+        return agent, _bound_memory(context, directory)
+    memory = resolve_memory(directory, config=_config(context))
+    return _with_memory(agent, context, _Binding(directory, memory)), memory
 
 
-def _with_context(
-    agent: sdk.AgentBase, context: sdk.AgentContext, text: str | None, memory: Memory
-) -> sdk.AgentBase:
-    context = context.model_copy(update={"memory_context": text, "load_memory": False})
+def _with_memory[A: sdk.AgentBase](
+    agent: A, context: sdk.AgentContext, binding: _Binding
+) -> A:
+    memory, read = binding.memory, _config(context).read
+    text = memory.text
+    changes: dict[str, Any] = {}
+    if read is not None:
+        instructions = render_instructions(
+            memory.tiers, char_budget=memory.char_budget, live_update=read.live_update
+        )
+        if isinstance(agent, ACPAgent):
+            # Its prompt is its own: the block is all that reaches it.
+            text = "\n\n".join(filter(None, (instructions, text)))
+        else:
+            prompt = with_instructions(agent.static_system_message, instructions)
+            changes["system_prompt"] = prompt
+            changes["system_prompt_filename"] = _DEFAULT_PROMPT_FILE
+    context = _as_ours(context).model_copy(
+        update={"memory_context": text, "load_memory": False}
+    )
     if isinstance(context, AgentContext):
-        context._bound = memory
-    return agent.model_copy(update={"agent_context": context})
+        context._binding = binding  # pyright: ignore[reportPrivateUsage] - this module's
+    changes["agent_context"] = context
+    return agent.model_copy(update=changes)
 
 
-def _directory(workspace: str | Path | sdk.LocalWorkspace) -> str | Path:
+def _as_ours(context: sdk.AgentContext) -> sdk.AgentContext:
+    """The SDK's own context as ours, so that it can carry the report."""
+    if type(context) is not sdk.AgentContext:
+        return context
+    # Nothing is validated again: that would load the user's skills a second time.
+    values = {name: getattr(context, name) for name in type(context).model_fields}
+    return AgentContext.model_construct(context.model_fields_set, **values)
+
+
+def _bound_memory(context: sdk.AgentContext | None, directory: str) -> Memory:
+    if context is None:
+        return _NO_MEMORY
+    binding = None
+    if isinstance(context, AgentContext):
+        binding = context._binding  # pyright: ignore[reportPrivateUsage] - this module's
+    if binding is None:
+        text = context.memory_context or None
+        return Memory(text, len(text)) if text else _NO_MEMORY
+    if os.path.realpath(binding.directory) != os.path.realpath(directory):
+        _warn(
+            f"the agent is bound to {binding.directory}, and that memory stays in "
+            f"its prompt; to work in {directory}, bind the agent that you had before"
+        )
+    return binding.memory
+
+
+def _directory(workspace: str | Path | sdk.LocalWorkspace) -> str:
     if isinstance(workspace, sdk.LocalWorkspace):
-        return workspace.working_dir
-    return workspace
+        workspace = workspace.working_dir
+    # pathlib would raise for a "~" where nobody has a home.
+    return os.path.expanduser(workspace)  # noqa: PTH111
+
+
+def _config(context: sdk.AgentContext | None) -> MemoryConfig:
+    return context.memory if isinstance(context, AgentContext) else MemoryConfig()
+
+
+def _asks_for_memory(agent: sdk.AgentBase | None) -> bool:
+    context = agent.agent_context if agent is not None else None
+    return context is not None and context.load_memory
+
+
+def _sdk_may_read(config: MemoryConfig) -> bool:
+    """Whether the two files that the SDK's own loader reads are what was asked for."""
+    read = config.read
+    return config.layout is None and read is not None and read.project_trust == "always"
+
+
+def _remarks(agent: sdk.AgentBase, memory: Memory) -> list[str]:
+    generates = _config(agent.agent_context).generate is not None
+    return [*memory.warnings, *([_GENERATE_PENDING] if generates else [])]
+
+
+def _warn(*remarks: str) -> None:
+    for remark in remarks:
+        _log.warning("memory: %s", remark)
 
 
 class LocalConversation(sdk.LocalConversation):
@@ -186,25 +269,29 @@ class LocalConversation(sdk.LocalConversation):
         *args: Any,
         **kwargs: Any,
     ) -> None:
-        if not isinstance(workspace, sdk.LocalWorkspace):
-            workspace = os.path.expanduser(workspace)
+        workspace = _expanded(workspace)
         self._given = agent
-        self._memory = Memory(None, 0)
+        self._memory = _NO_MEMORY
+        self._remarked: set[str] = set()
         bound = agent
         if agent is not None:
             bound, self._memory = _bind(agent, workspace)
         super().__init__(bound, workspace, *args, **kwargs)
-        self._prompt_is_made = self._find_prompt() is not None
         if agent is None:
             self._adopt_persisted_agent()
-        elif self._prompt_is_made:
-            self._note_resumption()
-        for warning in self._memory.warnings:
-            _log.warning("memory: %s", warning)
+        prompt = _find_prompt(self)
+        self._prompt_is_made = prompt is not None
+        if prompt is not None:
+            self._keep_memory_of(prompt)
+        self._remark()
 
     @property
     def memory(self) -> Memory:
-        """What the agent sees of its memory, and the report on it."""
+        """What the agent sees of its memory, and the report on it.
+
+        In a resumed conversation the text is the one in its system prompt; the tiers
+        are reported as they were found when it was resumed.
+        """
         return self._memory
 
     def __enter__(self) -> Self:
@@ -212,6 +299,9 @@ class LocalConversation(sdk.LocalConversation):
 
     def __exit__(self, *_exception: object) -> None:
         self.close()
+
+    # Whatever makes the system prompt reads memory first (OpenHands SDK 1.37.0 to
+    # 1.58.2, local_conversation.py: the callers of _ensure_agent_ready).
 
     def send_message(self, *args: Any, **kwargs: Any) -> None:
         self._read_before_start()
@@ -225,76 +315,136 @@ class LocalConversation(sdk.LocalConversation):
         self._read_before_start()
         await super().arun()
 
-    def fork(self, *, agent: sdk.AgentBase | None = None, **kwargs: Any) -> Any:
+    def ask_agent(self, *args: Any, **kwargs: Any) -> str:
+        self._read_before_start()
+        return cast("str", super().ask_agent(*args, **kwargs))
+
+    def execute_tool(self, *args: Any, **kwargs: Any) -> Any:
+        self._read_before_start()
+        return super().execute_tool(*args, **kwargs)
+
+    def rerun_actions(self, *args: Any, **kwargs: Any) -> bool:
+        self._read_before_start()
+        return super().rerun_actions(*args, **kwargs)
+
+    def fork(
+        self, *, agent: sdk.AgentBase | None = None, **kwargs: Any
+    ) -> sdk.LocalConversation:
         """As the SDK's: a stock conversation, which keeps the memory of this one.
 
-        An *agent* that asks for memory is bound first.
+        An *agent* that asks for memory is bound first; its memory is read if the fork
+        has no system prompt yet.
         """
-        text_of = self.agent
+        if not self._prompt_is_made:
+            self._read()
+        source = self.agent
         if agent is not None:
-            agent = text_of = bind(agent, self.workspace)
+            agent = source = bind(agent, self.workspace)
         fork = super().fork(agent=agent, **kwargs)
         # The SDK copies the agent as JSON, where the text is left out on purpose.
-        context = text_of.agent_context
-        _set_memory_text(fork, context.memory_context if context else None)
+        _hand_over(source, fork)
+        prompt = _find_prompt(fork)
+        text = source.agent_context.memory_context if source.agent_context else None
+        if agent and prompt and text and text != _text_in(prompt):
+            _warn(_FORK_KEEPS_PROMPT)
         return fork
 
-    def _find_prompt(self) -> SystemPromptEvent | None:
-        events = (e for e in self.state.events if isinstance(e, SystemPromptEvent))
-        return next(events, None)
-
     def _read_before_start(self) -> None:
-        """Read memory again if files changed between construction and first use."""
-        if self._prompt_is_made or self._given is None:
+        if self._prompt_is_made:
             return
-        self._prompt_is_made = True
-        agent, self._memory = _bind(self._given, self.workspace)
-        context = agent.agent_context
-        _set_memory_text(self, context.memory_context if context else None)
+        with self.state:
+            if not self._prompt_is_made:
+                self._read()
+                self._remark()
+                self._prompt_is_made = True
 
-    def _note_resumption(self) -> None:
-        prompt = self._find_prompt()
-        dynamic = prompt.dynamic_context if prompt else None
-        text = self._memory.text
-        if text and (dynamic is None or text not in dynamic.text):
-            self._add_hint(
-                "the memory files changed since this conversation began; its prompt "
-                "keeps what was read then"
-            )
+    def _read(self) -> None:
+        """Read memory again, for files or the model may have changed since."""
+        if self._given is None or not _asks_for_memory(self._given):
+            return
+        given = self._given.model_copy(update={"llm": self.agent.llm})
+        fresh, self._memory = _bind(given, self.workspace)
+        _hand_over(fresh, self)
+
+    def _remark(self) -> None:
+        """Warn of what was not said yet; `bind` has warned of what it bound."""
+        if self._given is not None and _asks_for_memory(self._given):
+            new = [
+                remark
+                for remark in _remarks(self._given, self._memory)
+                if remark not in self._remarked
+            ]
+            self._remarked.update(new)
+            _warn(*new)
+
+    def _keep_memory_of(self, prompt: SystemPromptEvent) -> None:
+        if isinstance(self.agent, ACPAgent):
+            return
+        text, found = _text_in(prompt), self._memory
+        if text == found.text:
+            return
+        if text is None:
+            _warn(_BEGAN_WITHOUT)
+        self._memory = found._replace(text=text)
+        if self._given is not None:
+            hint = _CHANGED_SINCE if text else _BEGAN_WITHOUT
+            self._memory = self._memory.with_hint(hint)
 
     def _adopt_persisted_agent(self) -> None:
-        """Bind an agent that was resumed from disk, as far as its settings are there."""
+        """Bind an agent that was resumed from disk, as far as it has settings."""
         agent = self.agent
-        context = agent.agent_context
-        if context is not None and context.load_memory:
+        if _asks_for_memory(agent):
             self._given = agent
             bound, self._memory = _bind(agent, self.workspace)
-            self.agent = bound
-            with self.state:
-                self.state.agent = bound
+            _hand_over(bound, self)
         elif carries_instructions(agent.system_prompt or ""):
-            hint = (
-                "resumed without an agent: memory's settings are not persisted, so the "
-                "prompt keeps what it had and nothing was read; pass agent= to read"
-            )
-            self._add_hint(hint)
-            _log.warning("memory: %s", hint)
-
-    def _add_hint(self, hint: str) -> None:
-        memory = self._memory
-        self._memory = replace(memory, _hints=lambda: (*memory.hints, hint))
+            self._memory = _NO_MEMORY.with_hint(_RESUMED_ALONE)
+            _warn(_RESUMED_ALONE)
 
 
-def _set_memory_text(conversation: sdk.LocalConversation, text: str | None) -> None:
-    context = conversation.agent.agent_context
-    if context is None or context.memory_context == text:
+def _find_prompt(conversation: sdk.LocalConversation) -> SystemPromptEvent | None:
+    events = conversation.state.events
+    return next((e for e in events if isinstance(e, SystemPromptEvent)), None)
+
+
+def _expanded(
+    workspace: str | Path | sdk.LocalWorkspace,
+) -> str | sdk.LocalWorkspace:
+    """*workspace* with ``~`` expanded, which the SDK takes for a directory's name."""
+    directory = _directory(workspace)
+    if not isinstance(workspace, sdk.LocalWorkspace):
+        return directory
+    if directory == workspace.working_dir:
+        return workspace
+    return workspace.model_copy(update={"working_dir": directory})
+
+
+def _hand_over(source: sdk.AgentBase, conversation: sdk.LocalConversation) -> None:
+    """Give the memory that *source* is bound to to the agent of *conversation*."""
+    agent, bound = conversation.agent, source.agent_context
+    context = agent.agent_context
+    if bound is None or context is None:
         return
-    context = context.model_copy(update={"memory_context": text})
-    conversation.agent = conversation.agent.model_copy(
-        update={"agent_context": context}
-    )
+    prompts = {
+        "system_prompt": source.system_prompt,
+        "system_prompt_filename": source.system_prompt_filename,
+    }
+    same = all(getattr(agent, name) == value for name, value in prompts.items())
+    if same and context.memory_context == bound.memory_context:
+        return
+    context = context.model_copy(update={"memory_context": bound.memory_context})
+    agent = agent.model_copy(update={"agent_context": context, **prompts})
+    conversation.agent = agent
     with conversation.state:
-        conversation.state.agent = conversation.agent
+        conversation.state.agent = agent
+
+
+def _text_in(prompt: SystemPromptEvent) -> str | None:
+    """The memory text that a system prompt was made with."""
+    dynamic = prompt.dynamic_context.text if prompt.dynamic_context else ""
+    _, start, rest = dynamic.partition(_BLOCK_START)
+    text, end, _ = rest.partition(_BLOCK_END)
+    return text if start and end else None
 
 
 class Conversation(sdk.Conversation):
@@ -302,6 +452,9 @@ class Conversation(sdk.Conversation):
 
     Returns a `LocalConversation` of this package for a local workspace, and the SDK's
     own object for a remote one, where the server's SDK reads the memory it finds there.
+
+    Raises:
+        UnknownFieldError: A keyword does not exist; the message names the nearest.
     """
 
     __signature__ = inspect.signature(sdk.Conversation)
@@ -321,20 +474,38 @@ class Conversation(sdk.Conversation):
     ) -> sdk.RemoteConversation: ...
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        given = inspect.signature(sdk.Conversation.__new__).bind(cls, *args, **kwargs)
+        for name in kwargs:
+            if name not in cls.__signature__.parameters:
+                raise UnknownFieldError(
+                    "Conversation", name, cls.__signature__.parameters
+                )
+        given = cls.__signature__.bind(*args, **kwargs)
+        if isinstance(given.arguments.get("workspace"), sdk.RemoteWorkspace):
+            given.arguments["agent"] = _for_server(given.arguments["agent"])
+            return sdk.Conversation(*given.args, **given.kwargs)
         given.apply_defaults()
-        arguments = dict(given.arguments)
-        del arguments["cls"]
-        if not isinstance(arguments["workspace"], sdk.RemoteWorkspace):
-            return LocalConversation(**arguments)
-        _warn_remote(arguments["agent"])
-        return sdk.Conversation(*args, **kwargs)
+        return LocalConversation(**given.arguments)
 
 
-def _warn_remote(agent: sdk.AgentBase) -> None:
+def _for_server(agent: sdk.AgentBase) -> sdk.AgentBase:
+    """*agent* for a remote workspace: what its settings forbid is not asked for."""
     context = agent.agent_context
-    if context is not None and context.load_memory:
-        _log.warning(
-            "memory: the workspace is remote, so the server's SDK reads the memory "
-            "files it finds there; the settings in memory=... do not apply"
+    if context is None or not context.load_memory:
+        if carries_instructions(agent.system_prompt or ""):
+            _warn(
+                f"{_REMOTE}the agent is bound to a directory here; its memory does "
+                "not go over the wire. Give the agent that you had before"
+            )
+        return agent
+    if _sdk_may_read(_config(context)):
+        _warn(
+            f"{_REMOTE}it reads the memory files that it finds there; the settings "
+            "in memory=... do not apply"
         )
+        return agent
+    _warn(
+        f"{_REMOTE}it would read what the settings in memory=... exclude, so memory "
+        "is off in this conversation"
+    )
+    off = context.model_copy(update={"load_memory": False})
+    return agent.model_copy(update={"agent_context": off})

@@ -6,8 +6,7 @@ the reason to lose a tier. Guesses no legacy encoding.
 
 import codecs
 import re
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from openhands_memory.sanitize import normalise_newlines
 
@@ -20,15 +19,12 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 
-_BAD: Final = re.compile("[\udc80-\udcff\N{REPLACEMENT CHARACTER}]")
-
 #: One NUL in so many characters is no accident any more: UTF-16 without a mark has one
 #: in two, binary files about as many.
 _NUL_SHARE: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(NamedTuple):
     r"""Whole lines from the end of a file.
 
     Attributes: *text* has ``\n`` line ends; *encoding* is the codec's name, with
@@ -46,21 +42,24 @@ class Decoded:
 def decode(data: bytes, *, head: bytes, whole: bool) -> Decoded:
     """Decode the end of a file; *head* are the file's first bytes.
 
-    Unless *data* is the *whole* file its first line is taken for the rest of a line and
-    left out, so that no text starts in the middle of one.
+    Unless *data* is the *whole* file it begins at an even offset, and its first line is
+    taken for the rest of a line and left out, so that no text starts in the middle of
+    one.
     """
     mark, codec = next((m for m in _MARKS if head.startswith(m[0])), (b"", "utf-8"))
     wide = codec != "utf-8"
     if whole:
         data = data[len(mark) :]
-    elif wide and len(data) % 2:
-        # A mark is two bytes, so code units end on even offsets, as the file does.
-        data = data[1:]
     elif not wide:
         data = _after_first_line(data)
-    text, bad = _decode(data, codec)
+    text, stand_in = _decode(data, codec)
     if wide and not whole:
         text = text.partition("\n")[2]
+    bad: tuple[int, ...] = ()
+    if stand_in:
+        lines = enumerate(text.split("\n"))
+        bad = tuple(number for number, line in lines for _ in re.findall(stand_in, line))
+        text = re.sub(stand_in, "\N{REPLACEMENT CHARACTER}", text)
     name = "utf-8-sig" if mark == codecs.BOM_UTF8 else codec
     binary = "\0" in text and text.count("\0") * _NUL_SHARE > len(text)
     return Decoded(text, name, bad, binary)
@@ -74,18 +73,20 @@ def _after_first_line(data: bytes) -> bytes:
     return data[first + (2 if data[first : first + 2] == b"\r\n" else 1) :]
 
 
-def _decode(data: bytes, codec: str) -> tuple[str, tuple[int, ...]]:
+#: How Python keeps a byte that is no UTF-8 (PEP 383): so it can be told from a
+#: replacement character that was in the file already.
+_BAD_BYTE: Final = "[\udc80-\udcff]"
+_REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
+
+
+def _decode(data: bytes, codec: str) -> tuple[str, str | None]:
+    """The text, and a pattern of what stands in it for invalid bytes, if any."""
     try:
-        return normalise_newlines(data.decode(codec)), ()
+        return normalise_newlines(data.decode(codec)), None
     except UnicodeDecodeError:
-        pass
-    # Python keeps a byte that is no UTF-8 as a lone surrogate (PEP 383): so each can be
-    # told from a replacement character that was in the file already.
-    errors = "surrogateescape" if codec == "utf-8" else "replace"
-    text = normalise_newlines(data.decode(codec, errors))
-    bad = [
-        number
-        for number, line in enumerate(text.split("\n"))
-        for _ in _BAD.finditer(line)
-    ]
-    return _BAD.sub("\N{REPLACEMENT CHARACTER}", text), tuple(bad)
+        errors, stand_in = (
+            ("surrogateescape", _BAD_BYTE)
+            if codec == "utf-8"
+            else ("replace", _REPLACED)
+        )
+        return normalise_newlines(data.decode(codec, errors)), stand_in

@@ -14,11 +14,18 @@ from openhands_memory.prompts import fill
 
 __all__ = ["carries_instructions", "render_instructions", "with_instructions"]
 
-_SECTION: Final = re.compile(r"<MEMORY>\n.*?\n</MEMORY>\n*", re.DOTALL)
+#: A section with the blank lines below it; a tag that is named inside a line is none.
+_SECTION: Final = r"(?ms)^[ \t]*<MEMORY>.*?</MEMORY>[ \t]*(\n*)"
 
 _PURPOSES: Final = {
     "user": "what holds for this user in every project, preferences above all",
     "project": "what holds for this project",
+}
+
+#: What is said of a tier that was kept out of the prompt for its own sake.
+_OFF_LIMITS: Final = {
+    "untrusted": " No person has approved it: neither read nor change it.",
+    "refused": " It was refused as unsafe: neither read nor change it.",
 }
 
 
@@ -26,11 +33,11 @@ def render_instructions(
     tiers: Sequence[TierReport], *, char_budget: int, live_update: bool
 ) -> str:
     """What the agent is told about its memory in *tiers*, without a tag around it."""
-    sandbox = any(tier.path.name == SANDBOX_INDEX_NAME for tier in tiers)
+    sandbox = any(tier.file.endswith(SANDBOX_INDEX_NAME) for tier in tiers)
     layout = "sandbox" if sandbox else "openhands"
     places = (
         f"* {tier.name.capitalize()} memory, `{tier.shown_as.rpartition('/')[0]}/`: "
-        f"{_PURPOSES[tier.name]}."
+        f"{_PURPOSES[tier.name]}.{_OFF_LIMITS.get(tier.status, '')}"
         for tier in tiers
         if tier.status != "duplicate"
     )
@@ -54,9 +61,8 @@ def with_instructions(prompt: str, instructions: str) -> str:
     it at the end.
     """
     section = f"<MEMORY>\n{instructions}\n</MEMORY>"
-    found = _SECTION.search(prompt)
+    found = re.search(_SECTION, prompt)
     if not found:
         return f"{prompt.rstrip()}\n\n{section}"
-    rest = _SECTION.sub("", prompt[found.end() :])
-    gap = found[0][found[0].rindex(">") + 1 :]
-    return prompt[: found.start()] + section + gap + rest
+    rest = re.sub(_SECTION, "", prompt[found.end() :])
+    return (prompt[: found.start()] + section + found[1] + rest).rstrip()

@@ -3,12 +3,11 @@
 Flow: asks `store` what is there; opens nothing by itself.
 """
 
+import os
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from typing import NamedTuple
 
 from openhands_memory import store
-from openhands_memory.config import MemoryConfig
 from openhands_memory.layout import (
     INDEX_NAME,
     TierPlace,
@@ -16,69 +15,65 @@ from openhands_memory.layout import (
     sandbox_place,
     user_place,
 )
+from openhands_memory.options import ReadOptions
 
 __all__ = ["Surroundings", "find_hints", "locate_tiers"]
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(NamedTuple):
     """What memory is resolved against.
 
     Attributes: *workspace* is absolute; *home* is None when it is unknown;
     *persistence_dir* replaces ``~/.openhands`` (the SDK's OH_PERSISTENCE_DIR).
     """
 
-    workspace: Path
-    home: Path | None
-    persistence_dir: Path | None = None
+    workspace: str
+    home: str | None
+    persistence_dir: str | None = None
 
 
-def locate_tiers(around: Surroundings, config: MemoryConfig) -> list[TierPlace]:
-    """The tiers that *config* asks for, in the order of the prompt."""
-    if config.layout is not None:
-        return [sandbox_place(around.workspace, config.layout.memories_dir)]
-    places: list[TierPlace] = []
-    home = around.home or around.persistence_dir
-    if home is not None:
-        places.append(user_place(home=home, persistence_dir=around.persistence_dir))
+def locate_tiers(around: Surroundings, options: ReadOptions) -> list[TierPlace]:
+    """The tiers that *options* ask for, in the order of the prompt."""
+    if options.memories_dir is not None:
+        return [sandbox_place(around.workspace, options.memories_dir)]
+    user = user_place(home=around.home, persistence_dir=around.persistence_dir)
     project = project_place(around.workspace)
-    if config.read is not None and config.read.search_parents:
+    if options.search_parents:
         project = _tier_in_parent(project) or project
-    return [*places, project]
+    return [user, project] if user else [project]
 
 
 def _tier_in_parent(project: TierPlace) -> TierPlace | None:
     """The nearest project tier above one that is absent, up to the git root."""
-    workspace = project.base
-    if store.exists(project.path) or store.exists(workspace / ".git"):
+    if store.exists(project.path):
         return None
     found: TierPlace | None = None
-    for levels_up in range(1, len(workspace.parents)):
-        parent = project_place(workspace, levels_up=levels_up)
-        if found is None and store.exists(parent.path):
-            found = parent
-        if store.exists(parent.base / ".git"):
+    for levels_up, directory in enumerate(store.with_parents(project.base)):
+        if levels_up and found is None:
+            parent = project_place(project.base, levels_up=levels_up)
+            found = parent if store.exists(parent.path) else None
+        if store.exists(os.path.join(directory, ".git")):
             return found
     return None
 
 
-def find_hints(around: Surroundings, config: MemoryConfig) -> Iterator[str]:
+def find_hints(around: Surroundings, options: ReadOptions) -> Iterator[str]:
     """Sentences for the person who wonders why memory is not what they expected."""
-    places = locate_tiers(around, config)
+    places = locate_tiers(around, options)
     for place in places:
         if not store.exists(place.path):
             yield from _wrong_case(place)
     project = places[-1]
-    if config.layout is None and project.base == around.workspace:
+    if options.memories_dir is None and project.base == around.workspace:
         parent = _tier_in_parent(project)
         if parent:
-            up = parent.below and parent.shown_as.count("../")
+            up = parent.shown_as.count("../")
             levels = "1 level" if up == 1 else f"{up} levels"
             yield (
                 f"no memory in {around.workspace}, but {parent.path} is {levels} up: "
                 "set search_parents=True to use it"
             )
-    if config.layout is None:
+    if options.memories_dir is None:
         yield from _link_as_text(project)
     main = store.main_checkout(around.workspace)
     if main:
@@ -89,11 +84,11 @@ def find_hints(around: Surroundings, config: MemoryConfig) -> Iterator[str]:
 
 
 def _wrong_case(place: TierPlace) -> Iterator[str]:
-    wanted = place.path.name
+    wanted = place.below[-1]
     for name in store.names_in(place.directory):
         if name != wanted and name.casefold() == wanted.casefold():
             yield (
-                f"{place.directory / name} is not read: the name must be {wanted}, "
+                f"{os.path.join(place.directory, name)} is not read: the name must be {wanted}, "
                 "in this case"
             )
 
@@ -102,7 +97,7 @@ def _link_as_text(place: TierPlace) -> Iterator[str]:
     """A link that git wrote as a text file, where the system knows no links."""
     target = store.read_one_line(place, limit=1024)
     if target and target.endswith(INDEX_NAME) and not target.startswith(("#", "-")):
-        if store.exists(place.directory / target):
+        if store.exists(os.path.join(place.directory, target)):
             yield (
                 f"{place.path} holds only the path {target!r}: a link that git checked "
                 "out as text; set core.symlinks, or copy the file"

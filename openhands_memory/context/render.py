@@ -5,39 +5,41 @@ as headings and notices alone do.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from openhands_memory.context.budget import share_budget
-from openhands_memory.context.tail import keep_tail
+from openhands_memory.context.tail import FencedBlock, keep_tail
 from openhands_memory.prompts import fill
 from openhands_memory.sanitize import TRUNCATION_NOTICE, neutralise, show_hidden
 
 __all__ = ["Body", "Rendered", "harden_text", "render_block", "render_text"]
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(NamedTuple):
     """One tier's text on its way into the prompt, safe to show.
 
-    Attributes: *heading* stands above it, or alone if there are no *lines*; lines above
-    *first* are only context (see `keep_tail`); *complete* says that *lines* are all
-    there is, *whole* that they begin where the file does.
+    Attributes: *heading* stands above it, or alone if there is no more; lines above
+    *first* are only context, *blocks* are fenced code (see `keep_tail`); *complete* says
+    that *lines* are all there is.
     """
 
     heading: str
     lines: Sequence[str] = ()
     first: int = 0
+    blocks: Sequence[FencedBlock] = ()
     complete: bool = True
-    whole: bool = True
 
     @property
     def chars(self) -> int:
         return sum(map(len, self.lines)) + max(0, len(self.lines) - 1)
 
+    @property
+    def has_text(self) -> bool:
+        """Whether anything stands below the heading, be it only the notice."""
+        return bool(self.lines) or not self.complete
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
+
+class Rendered(NamedTuple):
     """A tier's part of the text: which of the body's *lines* were *kept*."""
 
     kept: Sequence[int]
@@ -51,7 +53,7 @@ class Rendered:
 
 def render_text(bodies: Sequence[Body], char_budget: int) -> tuple[str, list[Rendered]]:
     """The memory text and each body's part of it, in *char_budget* characters."""
-    headings = sum(len(body.heading) + bool(body.lines) for body in bodies)
+    headings = sum(len(body.heading) + body.has_text for body in bodies)
     room = char_budget - headings - 2 * max(0, len(bodies) - 1)
     wanted = [body.chars if body.complete else max(room, 0) + 1 for body in bodies]
     shares = share_budget(wanted, room)
@@ -75,7 +77,7 @@ def _render(body: Body, share: int) -> Rendered:
     if body.complete and body.chars <= share:
         every = range(len(body.lines))
         return Rendered(every, len(body.lines), "\n".join(body.lines))
-    kept = keep_tail(body.lines, share, first=body.first, whole=body.whole)
+    kept = keep_tail(body.lines, share, first=body.first, blocks=body.blocks)
     text = "\n".join([TRUNCATION_NOTICE, *(body.lines[index] for index in kept)])
     return Rendered(kept, len(body.lines), text)
 
@@ -89,7 +91,7 @@ def render_block(text: str) -> str:
     return fill("memory_block", memory=text)
 
 
-_HEADING_STARTS: Final = ("# User memory (", "# Project memory (")
+_HEADING_STARTS: Final[tuple[str, ...]] = ("# User memory (", "# Project memory (")
 
 
 def harden_text(text: str) -> str:

@@ -6,14 +6,15 @@ stays constant; it is None where the file is too large or has changed since.
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from openhands_memory.context.render import render_block
 from openhands_memory.layout import TierName
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
 
 __all__ = ["Memory", "Status", "Survey", "TierReport", "survey_text"]
 
@@ -31,14 +32,11 @@ Status = Literal[
 #: Characters of English text in one token of current models, roughly.
 _CHARS_PER_TOKEN: Final = 4
 
-_HEADING: Final = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
-_DATE: Final = re.compile(
-    r"\b(?:19|20)\d\d-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?\b"
-)
+_HEADING: Final = r"(?m)^ {0,3}(#{1,6})[ \t]+(.+?)[ \t#]*$"
+_DATE: Final = r"\b(?:19|20)\d\d-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?\b"
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(NamedTuple):
     """What only the whole file tells.
 
     Attributes: *lines* and *chars* count the decoded text; *headings* are Markdown
@@ -56,11 +54,11 @@ def survey_text(text: str, sha256: str) -> Survey:
     """Measure a whole file's *text*, with ``\\n`` line ends."""
     headings: list[tuple[int, str]] = []
     line, at = 1, 0
-    for found in _HEADING.finditer(text):
+    for found in re.finditer(_HEADING, text):
         line += text.count("\n", at, found.start())
         at = found.start()
         headings.append((line, found[2]))
-    dates = _DATE.findall(text)
+    dates = re.findall(_DATE, text)
     return Survey(
         sha256=sha256,
         lines=count_lines(text),
@@ -75,47 +73,76 @@ def count_lines(text: str) -> int:
     return text.count("\n") + bool(text and not text.endswith("\n"))
 
 
-@dataclass(frozen=True)
-class TierReport:
+class _TierFields(NamedTuple):
+    name: TierName
+    file: str
+    shown_as: str
+    status: Status
+    text: str = ""
+    kept_lines: int = 0
+    encoding: str | None = None
+    warnings: tuple[str, ...] = ()
+    size: int | None = None
+    modified_ns: int | None = None
+    #: Only the end of the file was read, so lines are counted from there: blank lines
+    #: at the end, and how far each kept line is above the last line with text.
+    blank_end: int = 0
+    distances: Sequence[int] = ()
+    take_survey: Callable[[], Survey | None] = lambda: None
+
+
+class TierReport(_TierFields):
     """One tier: what is known of its index and what became of it.
 
     Attributes:
         name: ``"user"`` or ``"project"``.
-        path: Where it is.
+        file: Where it is, as text; `path` is the same.
         shown_as: The path that the model is told.
         status: What became of it.
-        chars: Characters of its text in the prompt, without the heading.
+        text: Its text in the prompt, without the heading.
         kept_lines: Lines of the file that are in the prompt.
         encoding: How it was decoded, and which bytes were not; None if it was not.
         warnings: What a person should know, without any text of the file.
-        modified: When the file was last changed, with its time zone; None if unknown.
         size: Bytes of the file; None if unknown.
-
-    Only the end of the file was read, so lines are counted from there: *_blank_end* are
-    blank lines at the end, *_kept* how far above the last line with text each kept line
-    is, the farthest first.
+        modified_ns: When the file was last changed, in nanoseconds of the epoch.
     """
 
-    name: TierName
-    path: Path
-    shown_as: str
-    status: Status
-    chars: int = 0
-    kept_lines: int = 0
-    encoding: str | None = None
-    warnings: tuple[str, ...] = ()
-    modified: datetime | None = None
-    size: int | None = None
-    _kept: Sequence[int] = field(default=(), repr=False)
-    _blank_end: int = field(default=0, repr=False)
-    _survey: Callable[[], Survey | None] = field(
-        default=lambda: None, repr=False, compare=False
-    )
+    # No dataclass, and its path no Path until asked: their imports take as long as Python
+    # takes to start.
+
+    @property
+    def path(self) -> "Path":
+        """Where the file is."""
+        from pathlib import Path
+
+        return Path(self.file)
+
+    @property
+    def chars(self) -> int:
+        """Characters of the tier's text in the prompt, without the heading."""
+        return len(self.text)
+
+    @property
+    def modified(self) -> "datetime | None":
+        """When the file was last changed, in UTC; None if unknown."""
+        from datetime import UTC, datetime
+
+        if self.modified_ns is None:
+            return None
+        try:
+            return datetime.fromtimestamp(self.modified_ns / 1e9, UTC)
+        except (OSError, OverflowError, ValueError):  # file systems outlive the calendar
+            return None
+
+    @property
+    def heading(self) -> str:
+        """The line above the tier's text, as OpenHands SDK 1.58.2 writes it."""
+        return f"# {self.name.capitalize()} memory ({self.shown_as})"
 
     @cached_property
     def survey(self) -> Survey | None:
         """What only the whole file tells; None if it was not read or is too large."""
-        return self._survey()
+        return self.take_survey()
 
     @property
     def lines(self) -> int | None:
@@ -137,8 +164,8 @@ class TierReport:
             return ()
         if self.survey is None:
             return None
-        last = self.survey.lines - self._blank_end
-        return _gaps((last - distance for distance in self._kept), last)
+        last = self.survey.lines - self.blank_end
+        return _gaps((last - distance for distance in self.distances), last)
 
     @property
     def lost_headings(self) -> tuple[tuple[int, str], ...]:
@@ -156,7 +183,7 @@ class TierReport:
         dropped = self.dropped_lines
         return {
             "name": self.name,
-            "path": str(self.path),
+            "path": self.file,
             "shown_as": self.shown_as,
             "status": self.status,
             "chars": self.chars,
@@ -184,20 +211,19 @@ def _gaps(kept: Iterable[int], last: int) -> tuple[tuple[int, int], ...]:
     return tuple(gaps)
 
 
-@dataclass(frozen=True)
-class Memory:
+class _MemoryFields(NamedTuple):
+    text: str | None
+    char_budget: int
+    tiers: tuple[TierReport, ...] = ()
+    find_hints: Callable[[], tuple[str, ...]] = tuple
+
+
+class Memory(_MemoryFields):
     """What an agent sees of its memory, and the report on it.
 
     Attributes: *text* is None when there is nothing to inject; *char_budget* and
     `chars` are characters; *tiers* stand in the order of the prompt.
     """
-
-    text: str | None
-    char_budget: int
-    tiers: tuple[TierReport, ...] = ()
-    _hints: Callable[[], tuple[str, ...]] = field(
-        default=tuple, repr=False, compare=False
-    )
 
     @property
     def block(self) -> str | None:
@@ -211,7 +237,11 @@ class Memory:
     @cached_property
     def hints(self) -> tuple[str, ...]:
         """What looks like a mistake around the files, and what to do about it."""
-        return self._hints()
+        return self.find_hints()
+
+    def with_hint(self, hint: str) -> "Memory":
+        """The same with one more hint."""
+        return self._replace(find_hints=lambda: (*self.hints, hint))
 
     @property
     def headroom(self) -> int | None:
@@ -235,7 +265,7 @@ class Memory:
     @property
     def warnings(self) -> tuple[str, ...]:
         """All tiers' warnings, each with its path."""
-        return tuple(f"{t.path}: {text}" for t in self.tiers for text in t.warnings)
+        return tuple(f"{t.file}: {text}" for t in self.tiers for text in t.warnings)
 
     def as_dict(self) -> dict[str, Any]:
         """The report as JSON values; the names are stable."""

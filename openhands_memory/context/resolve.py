@@ -4,16 +4,11 @@ Flow: locate, read, decode, make safe, share the budget, render. Best effort: wh
 lies on disk ends up in the report, and nothing raises.
 """
 
-import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from openhands_memory import store
-from openhands_memory.config import CHAR_BUDGET, MemoryConfig, MemoryReadConfig
 from openhands_memory.context.decode import Decoded, decode
 from openhands_memory.context.locate import Surroundings, find_hints, locate_tiers
 from openhands_memory.context.render import Body, Rendered, render_text
@@ -24,12 +19,16 @@ from openhands_memory.context.report import (
     count_lines,
     survey_text,
 )
-from openhands_memory.context.tail import has_fences
+from openhands_memory.context.tail import fenced_blocks, fitting_lines, has_fences
 from openhands_memory.errors import FileRefusedError
 from openhands_memory.layout import TierPlace
+from openhands_memory.options import CHAR_BUDGET, ReadOptions
 from openhands_memory.sanitize import neutralise, show_hidden
 
-__all__ = ["load_memory", "resolve_memory"]
+if TYPE_CHECKING:
+    from openhands_memory.config import MemoryConfig
+
+__all__ = ["load_memory", "resolve_memory", "tier_places"]
 
 #: Bytes of a file's end that are read at least: room for lines that are dropped by
 #: themselves, so that they do not take their neighbours with them.
@@ -41,14 +40,22 @@ SURVEY_LIMIT: Final = 16 * 1024 * 1024
 #: Bad lines that a warning names; the count is always complete.
 _NAMED_LINES: Final = 5
 
+
+def _current_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed; a relative path then leads nowhere
+        return os.sep
+
+
 #: Where a relative OH_PERSISTENCE_DIR starts: captured once, as OpenHands SDK 1.58.2
 #: does (utils/path.py), so that a later chdir does not move the user tier.
-_START_DIR: Final = Path.cwd()
-
-Approves = Callable[[TierPlace], bool]
+_START_DIR: Final = _current_directory()
 
 
-def load_memory(working_dir: str | Path, char_budget: int = CHAR_BUDGET) -> str | None:
+def load_memory(
+    working_dir: str | os.PathLike[str], char_budget: int = CHAR_BUDGET
+) -> str | None:
     """The memory text for *working_dir*, or None when there is none.
 
     A drop-in for ``openhands.sdk.context.memory.load_memory``. *char_budget* is in
@@ -58,9 +65,9 @@ def load_memory(working_dir: str | Path, char_budget: int = CHAR_BUDGET) -> str 
 
 
 def resolve_memory(
-    workspace: str | Path,
+    workspace: str | os.PathLike[str],
     *,
-    config: MemoryConfig | None = None,
+    config: "MemoryConfig | None" = None,
     char_budget: int | None = None,
 ) -> Memory:
     """Read the tiers that *config* asks for and return what the agent will see.
@@ -73,35 +80,39 @@ def resolve_memory(
         config: The settings; default both tiers of the OpenHands layout.
         char_budget: Characters of the whole text, instead of the configured ones.
     """
-    config = config or MemoryConfig()
-    if config.read is None:
+    options = config.read_options() if config else ReadOptions()
+    if options is None:
         return Memory(None, char_budget or CHAR_BUDGET)
-    if char_budget is None:
-        char_budget = config.read.char_budget
+    if char_budget is not None:
+        options = options._replace(char_budget=char_budget)
     around = _surroundings(workspace)
-    tiers = [
-        _read_tier(place, char_budget, config.read)
-        for place in locate_tiers(around, config)
-    ]
-    tiers = _drop_duplicate(tiers)
-    return _render(tiers, char_budget, lambda: tuple(find_hints(around, config)))
+    tiers = [_read_tier(place, options) for place in locate_tiers(around, options)]
+    text, reports = _render(_drop_duplicate(tiers), options.char_budget)
+    hints = lambda: tuple(find_hints(around, options))  # noqa: E731
+    return Memory(text, options.char_budget, reports, hints)
 
 
-def _surroundings(workspace: str | Path) -> Surroundings:
-    # os.path rather than pathlib: it answers "~" where pathlib raises without a home.
+def tier_places(workspace: str | os.PathLike[str]) -> list[TierPlace]:
+    """Where the tiers of *workspace* are, whether or not there is anything."""
+    return locate_tiers(_surroundings(workspace), ReadOptions())
+
+
+def _surroundings(workspace: str | os.PathLike[str]) -> Surroundings:
     home = os.path.expanduser("~")
     persistence = os.environ.get("OH_PERSISTENCE_DIR")
+    if persistence:
+        persistence = os.path.join(_START_DIR, os.path.expanduser(persistence))
+    workspace = os.path.join(_current_directory(), os.path.expanduser(workspace))
+    # Where a link is followed by "..", only the file system knows the way.
+    tidy = os.path.realpath if ".." in workspace else os.path.normpath
     return Surroundings(
-        workspace=Path(os.path.abspath(os.path.expanduser(workspace))),
-        home=Path(home) if os.path.isabs(home) else None,
-        persistence_dir=(
-            _START_DIR / os.path.expanduser(persistence) if persistence else None
-        ),
+        workspace=tidy(workspace),
+        home=home if os.path.isabs(home) else None,
+        persistence_dir=os.path.normpath(persistence) if persistence else None,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Tier:
+class _Tier(NamedTuple):
     """A tier between reading and rendering: what is reported, and what is shown."""
 
     report: TierReport
@@ -109,20 +120,20 @@ class _Tier:
     identity: tuple[int, int] | None = None
 
 
-def _read_tier(place: TierPlace, char_budget: int, read: MemoryReadConfig) -> _Tier:
+def _read_tier(place: TierPlace, options: ReadOptions) -> _Tier:
     report = TierReport(place.name, place.path, place.shown_as, "absent")
-    window = max(_MIN_WINDOW, _BYTES_PER_CHAR * char_budget)
+    window = max(_MIN_WINDOW, _BYTES_PER_CHAR * options.char_budget)
     try:
         tail = store.read_tail(place, window)
     except FileNotFoundError:
         return _Tier(report)
     except FileRefusedError as error:
-        return _Tier(replace(report, status="refused", warnings=(error.problem,)))
+        return _Tier(report._replace(status="refused", warnings=(error.problem,)))
     except OSError as error:
         return _Tier(
-            replace(report, status="unreadable", warnings=(_problem(place, error),))
+            report._replace(status="unreadable", warnings=(_problem(place, error),))
         )
-    return _tier_from(place, report, tail, char_budget, read)
+    return _tier_from(place, report, tail, options)
 
 
 def _problem(place: TierPlace, error: OSError) -> str:
@@ -130,7 +141,7 @@ def _problem(place: TierPlace, error: OSError) -> str:
     if not isinstance(error, PermissionError):
         return problem
     try:
-        found = place.path.lstat()
+        found = os.lstat(place.path)
     except OSError:
         return f"{problem}; make its directories readable for this user"
     return (
@@ -143,35 +154,30 @@ def _tier_from(
     place: TierPlace,
     report: TierReport,
     tail: store.Tail,
-    char_budget: int,
-    read: MemoryReadConfig,
+    options: ReadOptions,
 ) -> _Tier:
     decoded = decode(tail.data, head=tail.head, whole=tail.whole)
-    report = replace(
-        report,
+    report = report._replace(
         size=tail.stat.size,
-        modified=datetime.fromtimestamp(tail.stat.modified_ns / 1e9, UTC),
+        modified_ns=tail.stat.modified_ns,
         encoding=_encoding(decoded, whole=tail.whole),
         warnings=tuple(_warnings(decoded, tail)),
-        _survey=lambda: _survey(place, tail),
+        take_survey=lambda: _survey(place, tail),
     )
     if decoded.looks_binary:
         problem = "is no UTF-8 text: it is full of NUL bytes (UTF-16 needs a mark)"
-        return _Tier(replace(report, status="unreadable", warnings=(problem,)))
-    if place.name == "project" and not _is_trusted(place, read, report):
-        return _untrusted(place, report, read)
+        return _Tier(report._replace(status="unreadable", warnings=(problem,)))
     text = decoded.text.rstrip()
     end = decoded.text[len(text) :]
     if tail.whole:
         text = text.lstrip()
     if tail.whole and not text:
-        return _Tier(replace(report, status="empty"))
-    report = replace(report, _blank_end=max(0, count_lines(end) - 1))
-    return _Tier(
-        report,
-        _safe_body(place, text, char_budget, whole=tail.whole),
-        tail.stat.identity,
-    )
+        return _Tier(report._replace(status="empty"), None, tail.stat.identity)
+    if place.name == "project" and not _is_trusted(place, report, options):
+        return _untrusted(place, report, options, tail.stat.identity)
+    report = report._replace(blank_end=max(0, count_lines(end) - 1))
+    body = _safe_body(place, text, options.char_budget, whole=tail.whole)
+    return _Tier(report, body, tail.stat.identity)
 
 
 def _encoding(decoded: Decoded, *, whole: bool) -> str:
@@ -209,62 +215,75 @@ def _survey(place: TierPlace, tail: store.Tail) -> Survey | None:
             data = store.read_all(place, SURVEY_LIMIT, identity=tail.stat)
         except OSError:
             return None
-    if data is None:
+    if data is None or not data.endswith(tail.data):
         return None
+    from hashlib import sha256  # late: loading does not need it
+
     text = decode(data, head=data[:4], whole=True).text
-    return survey_text(text, hashlib.sha256(data).hexdigest())
+    return survey_text(text, sha256(data).hexdigest())
 
 
 def _safe_body(place: TierPlace, text: str, char_budget: int, *, whole: bool) -> Body:
-    start = _start_of_needed(text, char_budget)
-    safe = show_hidden(neutralise(text[start:])).split("\n")
-    # Lines that are not needed stay for the sake of code blocks that begin in them.
-    context = text[: start - 1].split("\n") if start and has_fences(text) else []
-    return Body(
-        place.heading,
-        [*context, *safe],
-        first=len(context),
-        complete=whole and not start,
-        whole=whole,
-    )
-
-
-def _start_of_needed(text: str, char_budget: int) -> int:
-    """Where the lines begin that are all that *char_budget* characters can show.
-
-    A quarter more than fits, for lines that become too long when they are made safe;
-    making a line safe never makes it shorter. Lines beyond the budget do not count.
-    """
+    # A quarter more than fits, so that lines which are made longer here do not show.
     wanted = char_budget + char_budget // 4
-    start = len(text) + 1
-    while start > 0 and wanted > 0:
-        end = start - 1
-        start = text.rfind("\n", 0, end) + 1
-        if end - start <= char_budget:
-            wanted -= end - start + 1
-    return start
+    start = text.rfind("\n", 0, max(0, len(text) - wanted)) + 1
+    body = _body_from(place, text, start, whole=whole)
+    if start and not _is_plenty(body, char_budget):
+        body = _body_from(place, text, 0, whole=whole)
+    return body
+
+
+def _body_from(place: TierPlace, text: str, start: int, *, whole: bool) -> Body:
+    """The lines of *text* from *start* on, made safe."""
+    complete = whole and not start
+    if not text:
+        return Body(place.heading, complete=complete)
+    safe = show_hidden(neutralise(text[start:])).split("\n")
+    if not has_fences(text):
+        return Body(place.heading, safe, complete=complete)
+    # Lines that are not needed stay for the sake of code blocks that begin in them.
+    above = text[: start - 1].split("\n") if start else []
+    lines = [*above, *safe]
+    blocks = fenced_blocks(lines, whole=whole)
+    return Body(place.heading, lines, len(above), blocks, complete)
+
+
+#: A line or code block this part of the budget long fits any share there may be.
+_SURE_PART: Final = 4
+
+
+def _is_plenty(body: Body, char_budget: int) -> bool:
+    """Whether lines that are sure to fit fill the budget: then none above will."""
+    room = char_budget // _SURE_PART
+    sure = fitting_lines(body.lines, room, first=body.first, blocks=body.blocks)
+    return sum(len(body.lines[i]) + 1 for i in sure) > char_budget
 
 
 # --- Trust ------------------------------------------------------------------------------
 
 
-def _is_trusted(place: TierPlace, read: MemoryReadConfig, report: TierReport) -> bool:
-    if read.project_trust != "ask":
-        return read.project_trust == "always"
+def _is_trusted(place: TierPlace, report: TierReport, options: ReadOptions) -> bool:
+    if options.project_trust != "ask":
+        return options.project_trust == "always"
     # Late: finding the state directory costs more than everything else here.
     from openhands_memory.trust import is_approved
 
     return report.sha256 is not None and is_approved(place.base, report.sha256)
 
 
-def _untrusted(place: TierPlace, report: TierReport, read: MemoryReadConfig) -> _Tier:
-    if read.project_trust == "never":
-        report = replace(report, warnings=("not loaded: project_trust is 'never'",))
-        return _Tier(replace(report, status="untrusted"))
+def _untrusted(
+    place: TierPlace,
+    report: TierReport,
+    options: ReadOptions,
+    identity: tuple[int, int],
+) -> _Tier:
+    report = report._replace(status="untrusted")
+    if options.project_trust == "never":
+        warning = "not loaded: project_trust is 'never'"
+        return _Tier(report._replace(warnings=(warning,)), None, identity)
     warning = "not loaded: not approved; read it, then run openhands-memory trust"
     notice = f"[project memory not loaded: {place.shown_as} has not been approved]"
-    report = replace(report, status="untrusted", warnings=(warning,))
-    return _Tier(report, Body(notice))
+    return _Tier(report._replace(warnings=(warning,)), Body(notice), identity)
 
 
 # --- From tiers to the text -------------------------------------------------------------
@@ -276,42 +295,41 @@ def _drop_duplicate(tiers: list[_Tier]) -> list[_Tier]:
         return tiers
     if tiers[0].identity != tiers[1].identity:
         return tiers
-    warning = f"is the same file as {tiers[0].report.path}; loaded once"
-    report = replace(tiers[1].report, status="duplicate", warnings=(warning,))
+    warning = f"is the same file as {tiers[0].report.file}; loaded once"
+    report = tiers[1].report._replace(status="duplicate", warnings=(warning,))
     return [tiers[0], _Tier(report)]
 
 
 def _render(
-    tiers: list[_Tier], char_budget: int, hints: Callable[[], tuple[str, ...]]
-) -> Memory:
-    shown = [tier for tier in tiers if tier.body is not None]
-    bodies = [tier.body for tier in shown if tier.body is not None]
+    tiers: list[_Tier], char_budget: int
+) -> tuple[str | None, tuple[TierReport, ...]]:
+    bodies = [tier.body for tier in tiers if tier.body is not None]
     text, parts = render_text(bodies, char_budget)
-    by_tier = dict(zip(map(id, shown), parts, strict=True))
-    reports = [
-        _reported(tier, by_tier[id(tier)]) if id(tier) in by_tier else tier.report
+    shown = iter(parts)
+    reports = (
+        tier.report if tier.body is None else _reported(tier.report, next(shown))
         for tier in tiers
-    ]
-    return Memory(text or None, char_budget, tuple(reports), hints)
+    )
+    return text or None, tuple(reports)
 
 
-def _reported(tier: _Tier, part: Rendered) -> TierReport:
-    report = tier.report
+def _reported(report: TierReport, part: Rendered) -> TierReport:
     if report.status == "untrusted":
         return report
     if not part.truncated:
-        return replace(
-            report, status="loaded", chars=len(part.text), kept_lines=len(part.kept)
+        return report._replace(
+            status="loaded",
+            text=part.text,
+            kept_lines=len(part.kept),
         )
     size = f"{report.size:,} bytes"
     warning = (
         f"over budget: only {len(part.kept)} lines at the end of {size} are loaded"
     )
-    return replace(
-        report,
+    return report._replace(
         status="truncated",
-        chars=len(part.text),
+        text=part.text,
         kept_lines=len(part.kept),
         warnings=(*report.warnings, warning),
-        _kept=[part.lines - 1 - index for index in part.kept],
+        distances=[part.lines - 1 - index for index in part.kept],
     )

@@ -1,9 +1,10 @@
 """The words that models read: one Markdown file each, filled in one pass."""
 
-from pathlib import Path
-from string import Template
+import os
 
 __all__ = ["fill"]
+
+_DIRECTORY = os.path.dirname(__file__)
 
 
 def fill(name: str, **values: str) -> str:
@@ -14,5 +15,8 @@ def fill(name: str, **values: str) -> str:
     Raises:
         KeyError: The prompt has a placeholder that no value was given for.
     """
-    text = Path(__file__).with_name(f"{name}.md").read_text(encoding="utf-8")
+    from string import Template  # late: loading memory fills nothing
+
+    with open(os.path.join(_DIRECTORY, f"{name}.md"), encoding="utf-8") as file:
+        text = file.read()
     return Template(text.rstrip("\n")).substitute(values)

@@ -1,0 +1,87 @@
+"""The command line: which command, which arguments, which exit code.
+
+Edge: argv, the two output streams, the exit code. Decides nothing; the commands are in
+``commands/`` and are imported one at a time, so that each starts at once.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from openhands_memory import __version__
+from openhands_memory.errors import MemoryToolError
+
+__all__ = ["COMMANDS", "main"]
+
+#: In the order in which a person meets them; each is a module in ``commands/``.
+COMMANDS = {
+    "show": "print exactly the memory text that the agent will see",
+    "status": "say what was loaded, what was dropped, and why",
+    "init": "create memory files from templates, never overwriting any",
+    "trust": "approve a repository's project memory, or take that back",
+    "demo": "watch an agent remember: two conversations, one decision",
+}
+
+_PROG = "openhands-memory"
+_DONE, _WRONG_USE, _INTERRUPTED = 0, 2, 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code.
+
+    0 is done, 1 found something or found nothing, 2 wrong use or could not be done.
+    """
+    argv = sys.argv[1:] if argv is None else argv
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character is no reason to fail.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        args = _parse(argv)
+        code = args.run(args)
+        sys.stdout.flush()
+        return code
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else _WRONG_USE
+    except MemoryToolError as error:
+        print(f"{_PROG}: {error}", file=sys.stderr)
+        return _WRONG_USE
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # The reader has seen enough; Python must not complain about it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _DONE
+
+
+def _parse(argv: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog=_PROG,
+        formatter_class=_help_formatter,
+        description="Memory for coding agents, in Markdown that you can edit.",
+        epilog="'openhands-memory COMMAND --help' tells more, with an example.",
+    )
+    parser.add_argument("--version", action="version", version=__version__)
+    # With its prog given, argparse formats no usage text for it: that takes 2 ms.
+    commands = parser.add_subparsers(prog=_PROG, metavar="COMMAND", required=True)
+    wanted = next((word for word in argv if not word.startswith("-")), None)
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(
+            name,
+            help=summary,
+            description=summary[0].upper() + summary[1:] + ".",
+            formatter_class=_help_formatter,
+        )
+        if name == wanted:
+            module = import_module(f"openhands_memory.commands.{name}")
+            command.epilog = f"example:\n  {module.EXAMPLE}"
+            command.set_defaults(run=module.run)
+            module.add_arguments(command)
+    return parser.parse_args(argv)
+
+
+def _help_formatter(prog: str) -> argparse.HelpFormatter:
+    # With a width argparse does not look for the terminal's, which takes 2 ms.
+    return argparse.RawDescriptionHelpFormatter(prog, width=78)

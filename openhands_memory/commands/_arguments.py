@@ -1,0 +1,57 @@
+"""Arguments that several commands share, and what they mean."""
+
+import argparse
+import os
+from typing import Any
+
+__all__ = ["add_budget", "add_json", "add_workspace", "print_json"]
+
+
+def add_workspace(parser: argparse.ArgumentParser) -> None:
+    """``--workspace``: an existing directory, the current one by default."""
+    parser.add_argument(
+        "--workspace",
+        metavar="DIR",
+        type=_directory,
+        default=".",
+        help="the project's directory (default: the current one)",
+    )
+
+
+def _directory(value: str) -> str:
+    path = os.path.expanduser(value)
+    if not os.path.isdir(path):
+        raise argparse.ArgumentTypeError(f"no such directory: {value}")
+    return path
+
+
+def add_budget(parser: argparse.ArgumentParser) -> None:
+    """``--budget``: characters of the whole text."""
+    parser.add_argument(
+        "--budget",
+        metavar="N",
+        type=_budget,
+        help="characters for the whole text (default: 6000, at least 200)",
+    )
+
+
+def _budget(value: str) -> int:
+    from openhands_memory.config import MemoryReadConfig
+    from openhands_memory.errors import ConfigError
+
+    try:
+        return MemoryReadConfig(char_budget=int(value)).char_budget
+    except ConfigError as error:
+        raise argparse.ArgumentTypeError(f"{value} {error.problem}") from None
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """``--json``: for programs."""
+    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+
+
+def print_json(value: Any) -> None:
+    """Print *value* as JSON with its own characters, indented."""
+    import json  # late: most calls print no JSON
+
+    print(json.dumps(value, ensure_ascii=False, indent=2))
