@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import Any, Final, Self, get_args
+from typing import Any, Final, Self, cast, get_args
 
 from openhands_memory.errors import ConfigError, UnknownFieldError
 from openhands_memory.layout import PROJECT_MEMORY_DIR
@@ -161,7 +161,7 @@ class MemoryConfig(_Settings):
         for name, kind in _PARTS.items():
             value = getattr(self, name)
             if isinstance(value, Mapping):
-                object.__setattr__(self, name, kind(**value))
+                object.__setattr__(self, name, kind(**cast("Mapping[str, Any]", value)))
             elif not isinstance(value, kind | None):
                 raise ConfigError(
                     f"MemoryConfig.{name}", value, f"must be a {kind.__name__} or None"

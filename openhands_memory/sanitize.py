@@ -323,8 +323,8 @@ def _imitates_frame(line: str, below: str) -> bool:
         mark += char.casefold()
         if mark in _BARE_NOTICES:
             return True
-        if mark in _TIER_TITLES:
-            return hashes or bool(re.match(_SETEXT_RULE, below))
+        if mark in _TIER_TITLES and (hashes or re.match(_SETEXT_RULE, below)):
+            return True
         if mark not in _MARK_PREFIXES:
             return False
     return False

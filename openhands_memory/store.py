@@ -10,7 +10,7 @@ import os
 import re
 import stat
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import ExitStack
 from typing import Final, NamedTuple
 
@@ -21,9 +21,12 @@ __all__ = [
     "FileStat",
     "Tail",
     "exists",
+    "files_below",
+    "leads_out",
     "main_checkout",
     "names_in",
     "read_all",
+    "read_bytes",
     "read_one_line",
     "read_tail",
     "with_parents",
@@ -34,7 +37,7 @@ _DIRECTORY: Final = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTOR
 _NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
 _CLOEXEC: Final = getattr(os, "O_CLOEXEC", 0)
 #: Never wait for a writer, never become the controlling terminal's process.
-_FILE: Final = (
+READING: Final = (
     os.O_RDONLY
     | _CLOEXEC
     | getattr(os, "O_NONBLOCK", 0)
@@ -55,12 +58,12 @@ _BLANK: Final = b" \t\r\n\v\f\0"
 _KERNEL_TREES: Final = ("/proc", "/sys", "/dev")
 
 #: Files and directories that exist to hold secrets: a link to one is not followed.
-_SECRET_FILE: Final = (
+_PRIVATE_FILE: Final = (
     r"(?i)"
     r"\.env(\..*)?|\.envrc|.*\.(pem|key|p12|pfx|kdbx)|id_.*|\.netrc|\.npmrc|\.pypirc|\.pgpass"
     r"|\.git-credentials|\.htpasswd|credentials(\..*)?|shadow"
 )
-_SECRET_DIRECTORIES: Final = frozenset(
+_PRIVATE_DIRECTORIES: Final = frozenset(
     {".aws", ".docker", ".git", ".gnupg", ".kube", ".ssh"}
 )
 
@@ -142,6 +145,27 @@ def read_all(place: TierPlace, limit: int, *, identity: FileStat) -> bytes | Non
         os.close(descriptor)
 
 
+def read_bytes(place: TierPlace, limit: int) -> bytes:
+    """The whole file, which must not be larger than *limit* bytes.
+
+    Raises:
+        FileNotFoundError: There is none.
+        FileRefusedError: There is something that must not be read, or too large.
+        OSError: It could not be read.
+    """
+    tail = read_tail(place, limit)
+    if tail.stat.size > limit:
+        problem = f"is too large ({tail.stat.size:,} bytes; the limit is {limit:,})"
+        raise FileRefusedError(place.path, problem)
+    return tail.data
+
+
+def leads_out(place: TierPlace) -> bool:
+    """Whether a link takes the tier's directory out of the base it must stay below."""
+    directory = os.path.realpath(place.directory)
+    return place.confined and not _is_below(directory, os.path.realpath(place.base))
+
+
 def names_in(directory: str, limit: int = 10_000) -> list[str]:
     """The first *limit* names in *directory*; none if it cannot be listed."""
     names: list[str] = []
@@ -154,6 +178,28 @@ def names_in(directory: str, limit: int = 10_000) -> list[str]:
     except (OSError, ValueError):
         return []
     return names
+
+
+def files_below(
+    directory: str, *, skip: Set[str], limit: int = 10_000
+) -> Iterator[str]:
+    """Paths of what is no directory below *directory*, in order, at most *limit* names.
+
+    No link to a directory is followed; directories whose names are in *skip* are left
+    out.
+    """
+    todo, seen = [directory], 0
+    while todo and seen < limit:
+        here = todo.pop()
+        below: list[str] = []
+        for name in sorted(names_in(here, limit - seen)):
+            seen += 1
+            path = os.path.join(here, name)
+            if os.path.isdir(path) and not os.path.islink(path):
+                below += [path] if name not in skip else []
+            elif not os.path.isdir(path):
+                yield path
+        todo.extend(reversed(below))
 
 
 def _read(descriptor: int, start: int, size: int) -> bytes:
@@ -321,9 +367,9 @@ def _is_below(path: str, directory: str) -> bool:
 
 def _refuse_secret(place: TierPlace, part: str, *, directory: bool = False) -> None:
     if directory:
-        secret = part.casefold() in _SECRET_DIRECTORIES
+        secret = part.casefold() in _PRIVATE_DIRECTORIES
     else:
-        secret = bool(re.fullmatch(_SECRET_FILE, part))
+        secret = bool(re.fullmatch(_PRIVATE_FILE, part))
     if secret:
         raise FileRefusedError(place.path, "a link leads to a file of secrets")
 
@@ -341,7 +387,7 @@ def _open_file(
     dir_fd: int | None = None,
     expect: os.stat_result | None = None,
 ) -> int:
-    descriptor = os.open(part, _FILE | _NO_FOLLOW, dir_fd=dir_fd)
+    descriptor = os.open(part, READING | _NO_FOLLOW, dir_fd=dir_fd)
     try:
         found = os.fstat(descriptor)
         _refuse_irregular(place, found)
@@ -370,8 +416,10 @@ def read_one_line(place: TierPlace, limit: int) -> str | None:
         tail = read_tail(place, limit)
     except OSError:
         return None
+    if not tail.whole or len(tail.data) > limit:
+        return None
     text = tail.data.decode("utf-8", "replace").strip()
-    return text if tail.whole and text and "\n" not in text else None
+    return text if text and "\n" not in text else None
 
 
 def main_checkout(workspace: str) -> str | None:

@@ -32,6 +32,7 @@ try:
     from openhands.sdk.agent import ACPAgent
     from openhands.sdk.event import SystemPromptEvent
     from pydantic import (
+        BaseModel,
         Field,
         InstanceOf,
         PrivateAttr,
@@ -79,7 +80,7 @@ _BEGAN_WITHOUT: Final = (
 )
 _FORK_KEEPS_PROMPT: Final = (
     "the fork keeps the system prompt that it was copied with, and the memory in it; "
-    "the memory of agent= is not read"
+    "that of agent= is not there"
 )
 
 
@@ -106,8 +107,8 @@ class AgentContext(sdk.AgentContext):
         description="What of memory is read, from where, and what is generated.",
         json_schema_extra={"acp_compatible": True},
     )
-    _binding: _Binding | None = PrivateAttr(default=None)
-    _warned: bool = PrivateAttr(default=False)
+    _memory_binding: _Binding | None = PrivateAttr(default=None)
+    _memory_warned: bool = PrivateAttr(default=False)
 
     @model_validator(mode="before")
     @classmethod
@@ -138,8 +139,8 @@ class AgentContext(sdk.AgentContext):
 
     def get_user_message_suffix(self, *args: Any, **kwargs: Any) -> Any:
         """As the SDK's; the first call warns if this context was never bound."""
-        if self.load_memory and not self._warned:
-            self._warned = True
+        if self.load_memory and not self._memory_warned:
+            self._memory_warned = True
             read = "the text that its own loader read was made safe"
             if not _sdk_may_read(self.memory):
                 read = "no text is shown, since memory=... asks for something else"
@@ -191,7 +192,7 @@ def _with_memory[A: sdk.AgentBase](
         update={"memory_context": text, "load_memory": False}
     )
     if isinstance(context, AgentContext):
-        context._binding = binding  # pyright: ignore[reportPrivateUsage] - this module's
+        context._memory_binding = binding  # pyright: ignore[reportPrivateUsage] - this module's
     changes["agent_context"] = context
     return agent.model_copy(update=changes)
 
@@ -210,7 +211,7 @@ def _bound_memory(context: sdk.AgentContext | None, directory: str) -> Memory:
         return _NO_MEMORY
     binding = None
     if isinstance(context, AgentContext):
-        binding = context._binding  # pyright: ignore[reportPrivateUsage] - this module's
+        binding = context._memory_binding  # pyright: ignore[reportPrivateUsage] - this module's
     if binding is None:
         text = context.memory_context or None
         return Memory(text, len(text)) if text else _NO_MEMORY
@@ -226,7 +227,7 @@ def _directory(workspace: str | Path | sdk.LocalWorkspace) -> str:
     if isinstance(workspace, sdk.LocalWorkspace):
         workspace = workspace.working_dir
     # pathlib would raise for a "~" where nobody has a home.
-    return os.path.expanduser(workspace)  # noqa: PTH111
+    return os.path.expanduser(workspace)
 
 
 def _config(context: sdk.AgentContext | None) -> MemoryConfig:
@@ -270,17 +271,17 @@ class LocalConversation(sdk.LocalConversation):
         **kwargs: Any,
     ) -> None:
         workspace = _expanded(workspace)
-        self._given = agent
-        self._memory = _NO_MEMORY
-        self._remarked: set[str] = set()
+        self._memory_agent = agent
+        self._memory_report = _NO_MEMORY
+        self._memory_remarks: set[str] = set()
         bound = agent
         if agent is not None:
-            bound, self._memory = _bind(agent, workspace)
+            bound, self._memory_report = _bind(agent, workspace)
         super().__init__(bound, workspace, *args, **kwargs)
         if agent is None:
             self._adopt_persisted_agent()
         prompt = _find_prompt(self)
-        self._prompt_is_made = prompt is not None
+        self._memory_is_final = prompt is not None
         if prompt is not None:
             self._keep_memory_of(prompt)
         self._remark()
@@ -292,7 +293,7 @@ class LocalConversation(sdk.LocalConversation):
         In a resumed conversation the text is the one in its system prompt; the tiers
         are reported as they were found when it was resumed.
         """
-        return self._memory
+        return self._memory_report
 
     def __enter__(self) -> Self:
         return self
@@ -335,7 +336,7 @@ class LocalConversation(sdk.LocalConversation):
         An *agent* that asks for memory is bound first; its memory is read if the fork
         has no system prompt yet.
         """
-        if not self._prompt_is_made:
+        if not self._memory_is_final:
             self._read()
         source = self.agent
         if agent is not None:
@@ -350,55 +351,55 @@ class LocalConversation(sdk.LocalConversation):
         return fork
 
     def _read_before_start(self) -> None:
-        if self._prompt_is_made:
+        if self._memory_is_final:
             return
         with self.state:
-            if not self._prompt_is_made:
+            if not self._memory_is_final:
                 self._read()
                 self._remark()
-                self._prompt_is_made = True
+                self._memory_is_final = True
 
     def _read(self) -> None:
         """Read memory again, for files or the model may have changed since."""
-        if self._given is None or not _asks_for_memory(self._given):
+        if self._memory_agent is None or not _asks_for_memory(self._memory_agent):
             return
-        given = self._given.model_copy(update={"llm": self.agent.llm})
-        fresh, self._memory = _bind(given, self.workspace)
+        given = self._memory_agent.model_copy(update={"llm": self.agent.llm})
+        fresh, self._memory_report = _bind(given, self.workspace)
         _hand_over(fresh, self)
 
     def _remark(self) -> None:
         """Warn of what was not said yet; `bind` has warned of what it bound."""
-        if self._given is not None and _asks_for_memory(self._given):
+        if self._memory_agent is not None and _asks_for_memory(self._memory_agent):
             new = [
                 remark
-                for remark in _remarks(self._given, self._memory)
-                if remark not in self._remarked
+                for remark in _remarks(self._memory_agent, self._memory_report)
+                if remark not in self._memory_remarks
             ]
-            self._remarked.update(new)
+            self._memory_remarks.update(new)
             _warn(*new)
 
     def _keep_memory_of(self, prompt: SystemPromptEvent) -> None:
         if isinstance(self.agent, ACPAgent):
             return
-        text, found = _text_in(prompt), self._memory
+        text, found = _text_in(prompt), self._memory_report
         if text == found.text:
             return
         if text is None:
             _warn(_BEGAN_WITHOUT)
-        self._memory = found._replace(text=text)
-        if self._given is not None:
+        self._memory_report = found._replace(text=text)
+        if self._memory_agent is not None:
             hint = _CHANGED_SINCE if text else _BEGAN_WITHOUT
-            self._memory = self._memory.with_hint(hint)
+            self._memory_report = self._memory_report.with_hint(hint)
 
     def _adopt_persisted_agent(self) -> None:
         """Bind an agent that was resumed from disk, as far as it has settings."""
         agent = self.agent
         if _asks_for_memory(agent):
-            self._given = agent
-            bound, self._memory = _bind(agent, self.workspace)
+            self._memory_agent = agent
+            bound, self._memory_report = _bind(agent, self.workspace)
             _hand_over(bound, self)
         elif carries_instructions(agent.system_prompt or ""):
-            self._memory = _NO_MEMORY.with_hint(_RESUMED_ALONE)
+            self._memory_report = _NO_MEMORY.with_hint(_RESUMED_ALONE)
             _warn(_RESUMED_ALONE)
 
 
@@ -425,18 +426,22 @@ def _hand_over(source: sdk.AgentBase, conversation: sdk.LocalConversation) -> No
     context = agent.agent_context
     if bound is None or context is None:
         return
+    texts = {name: getattr(bound, name) for name in ("load_memory", "memory_context")}
     prompts = {
-        "system_prompt": source.system_prompt,
-        "system_prompt_filename": source.system_prompt_filename,
+        name: getattr(source, name)
+        for name in ("system_prompt", "system_prompt_filename")
     }
-    same = all(getattr(agent, name) == value for name, value in prompts.items())
-    if same and context.memory_context == bound.memory_context:
+    if _has(context, texts) and _has(agent, prompts):
         return
-    context = context.model_copy(update={"memory_context": bound.memory_context})
+    context = context.model_copy(update=texts)
     agent = agent.model_copy(update={"agent_context": context, **prompts})
     conversation.agent = agent
     with conversation.state:
         conversation.state.agent = agent
+
+
+def _has(model: BaseModel, values: Mapping[str, Any]) -> bool:
+    return all(getattr(model, name) == value for name, value in values.items())
 
 
 def _text_in(prompt: SystemPromptEvent) -> str | None:

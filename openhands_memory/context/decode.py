@@ -58,7 +58,9 @@ def decode(data: bytes, *, head: bytes, whole: bool) -> Decoded:
     bad: tuple[int, ...] = ()
     if stand_in:
         lines = enumerate(text.split("\n"))
-        bad = tuple(number for number, line in lines for _ in re.findall(stand_in, line))
+        bad = tuple(
+            number for number, line in lines for _ in re.findall(stand_in, line)
+        )
         text = re.sub(stand_in, "\N{REPLACEMENT CHARACTER}", text)
     name = "utf-8-sig" if mark == codecs.BOM_UTF8 else codec
     binary = "\0" in text and text.count("\0") * _NUL_SHARE > len(text)

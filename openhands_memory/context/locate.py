@@ -96,9 +96,10 @@ def _wrong_case(place: TierPlace) -> Iterator[str]:
 def _link_as_text(place: TierPlace) -> Iterator[str]:
     """A link that git wrote as a text file, where the system knows no links."""
     target = store.read_one_line(place, limit=1024)
-    if target and target.endswith(INDEX_NAME) and not target.startswith(("#", "-")):
-        if store.exists(os.path.join(place.directory, target)):
-            yield (
-                f"{place.path} holds only the path {target!r}: a link that git checked "
-                "out as text; set core.symlinks, or copy the file"
-            )
+    if not target or not target.endswith(INDEX_NAME) or target.startswith(("#", "-")):
+        return
+    if store.exists(os.path.join(place.directory, target)):
+        yield (
+            f"{place.path} holds only the path {target!r}: a link that git checked "
+            "out as text; set core.symlinks, or copy the file"
+        )

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from openhands_memory.context.budget import share_budget
-from openhands_memory.context.tail import FencedBlock, keep_tail
+from openhands_memory.context.tail import keep_tail
+from openhands_memory.fences import FencedBlock
 from openhands_memory.prompts import fill
 from openhands_memory.sanitize import TRUNCATION_NOTICE, neutralise, show_hidden
 
@@ -102,7 +103,7 @@ def harden_text(text: str) -> str:
     """
     given = text.split("\n")
     safe = show_hidden(neutralise(text)).split("\n")
-    expected = list(_HEADING_STARTS)
+    expected: list[str] = list(_HEADING_STARTS)
     below_heading = False
     for number, line in enumerate(given):
         start = next((s for s in expected if line.startswith(s)), None)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-__all__ = ["Memory", "Status", "Survey", "TierReport", "survey_text"]
+__all__ = ["Memory", "Status", "Survey", "TierReport", "line_gaps", "survey_text"]
 
 Status = Literal[
     "loaded",
@@ -131,8 +131,8 @@ class TierReport(_TierFields):
             return None
         try:
             return datetime.fromtimestamp(self.modified_ns / 1e9, UTC)
-        except (OSError, OverflowError, ValueError):  # file systems outlive the calendar
-            return None
+        except (OSError, OverflowError, ValueError):
+            return None  # file systems know times that the calendar does not
 
     @property
     def heading(self) -> str:
@@ -165,7 +165,7 @@ class TierReport(_TierFields):
         if self.survey is None:
             return None
         last = self.survey.lines - self.blank_end
-        return _gaps((last - distance for distance in self.distances), last)
+        return line_gaps((last - distance for distance in self.distances), last)
 
     @property
     def lost_headings(self) -> tuple[tuple[int, str], ...]:
@@ -200,7 +200,7 @@ class TierReport(_TierFields):
         }
 
 
-def _gaps(kept: Iterable[int], last: int) -> tuple[tuple[int, int], ...]:
+def line_gaps(kept: Iterable[int], last: int) -> tuple[tuple[int, int], ...]:
     """The ranges from 1 to *last* that are missing in *kept*, which ascends."""
     gaps: list[tuple[int, int]] = []
     expected = 1

@@ -5,7 +5,6 @@ lies on disk ends up in the report, and nothing raises.
 """
 
 import os
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from openhands_memory import store
@@ -19,8 +18,9 @@ from openhands_memory.context.report import (
     count_lines,
     survey_text,
 )
-from openhands_memory.context.tail import fenced_blocks, fitting_lines, has_fences
+from openhands_memory.context.tail import fitting_lines
 from openhands_memory.errors import FileRefusedError
+from openhands_memory.fences import fenced_blocks, has_fences
 from openhands_memory.layout import TierPlace
 from openhands_memory.options import CHAR_BUDGET, ReadOptions
 from openhands_memory.sanitize import neutralise, show_hidden
@@ -200,6 +200,10 @@ def _warnings(decoded: Decoded, tail: store.Tail) -> list[str]:
         warnings.append(
             f"{_encoding(decoded, whole=tail.whole)}: shown as U+FFFD; save it as UTF-8"
         )
+    text = decoded.text
+    # One character first: it is found many times as fast as eight.
+    if ">" in text and "\n>>>>>>> " in text and "<<<<<<< " in text:
+        warnings.append("has merge-conflict markers: both sides are loaded; resolve it")
     if tail.stat.links > 1:
         warnings.append(
             "has a hard link: another name writes to this file too; copy it if that "
@@ -244,7 +248,7 @@ def _body_from(place: TierPlace, text: str, start: int, *, whole: bool) -> Body:
     # Lines that are not needed stay for the sake of code blocks that begin in them.
     above = text[: start - 1].split("\n") if start else []
     lines = [*above, *safe]
-    blocks = fenced_blocks(lines, whole=whole)
+    blocks = [b for b in fenced_blocks(lines, whole=whole) if b[1] >= len(above)]
     return Body(place.heading, lines, len(above), blocks, complete)
 
 
@@ -255,6 +259,8 @@ _SURE_PART: Final = 4
 def _is_plenty(body: Body, char_budget: int) -> bool:
     """Whether lines that are sure to fit fill the budget: then none above will."""
     room = char_budget // _SURE_PART
+    if not body.blocks and max(map(len, body.lines)) < room:
+        return True  # by far the most files; there is more than the budget of it
     sure = fitting_lines(body.lines, room, first=body.first, blocks=body.blocks)
     return sum(len(body.lines[i]) + 1 for i in sure) > char_budget
 

@@ -5,20 +5,14 @@ fenced code block, that can never fit is dropped by itself; a block is kept with
 its fences or not at all.
 """
 
-import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
-from typing import Final
 
+from openhands_memory.fences import FencedBlock
 from openhands_memory.sanitize import TRUNCATION_NOTICE
 
-__all__ = ["FencedBlock", "fenced_blocks", "fitting_lines", "has_fences", "keep_tail"]
-
-#: First and last line of a fenced code block that is closed, as indexes.
-FencedBlock = tuple[int, int]
-
-_FENCE: Final = r" {0,3}(`{3,}|~{3,})(.*)\Z"
+__all__ = ["fitting_lines", "keep_tail"]
 
 
 def keep_tail(
@@ -61,53 +55,7 @@ def fitting_lines(
     for top, bottom in blocks:
         inside = range(max(top, first), bottom + 1)
         torn = top < first or len(lines[top]) >= room or len(lines[bottom]) >= room
-        if torn or sum(len(lines[i]) + 1 for i in inside if len(lines[i]) < room) > room:
+        chars = sum(len(lines[i]) + 1 for i in inside if len(lines[i]) < room)
+        if torn or chars > room:
             unfit.update(inside)
     return [i for i in fitting if i not in unfit] if unfit else fitting
-
-
-def has_fences(text: str) -> bool:
-    """Whether *text* may hold fenced code blocks, which a cut must not open."""
-    # One character first: it is found several times as fast as three.
-    return ("`" in text and "```" in text) or ("~" in text and "~~~" in text)
-
-
-def fenced_blocks(lines: Sequence[str], *, whole: bool = True) -> list[FencedBlock]:
-    """The closed fenced code blocks of *lines*.
-
-    Unless they are the *whole* text more stands above them, and whether they begin
-    inside a block is inferred: the reading with fewer oddities is taken.
-    """
-    fences = list(_fences(lines))
-    outside, odd_outside = _read_fences(fences, begins_inside=False)
-    if whole:
-        return outside
-    inside, odd_inside = _read_fences(fences, begins_inside=True)
-    return inside if odd_inside < odd_outside else outside
-
-
-def _read_fences(
-    fences: Sequence[tuple[int, str, str]], *, begins_inside: bool
-) -> tuple[list[FencedBlock], int]:
-    """Closed blocks, and oddities: openings inside a block, a block left open."""
-    blocks: list[FencedBlock] = []
-    oddities = 0
-    opened = -1 if begins_inside else None
-    fence = ""
-    for index, mark, info in fences:
-        if opened is None:
-            opened, fence = index, mark
-        elif info:
-            oddities += 1
-        elif not fence or (mark[0] == fence[0] and len(mark) >= len(fence)):
-            blocks.append((opened, index))
-            opened = None
-    return blocks, oddities + (opened is not None)
-
-
-def _fences(lines: Sequence[str]) -> Iterator[tuple[int, str, str]]:
-    for index, line in enumerate(lines):
-        found = re.match(_FENCE, line) if has_fences(line) else None
-        # A backtick fence has no backticks in its info string (CommonMark 0.31, 4.5).
-        if found and not (found[1][0] == "`" and "`" in found[2]):
-            yield index, found[1], found[2].strip()
