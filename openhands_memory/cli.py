@@ -19,7 +19,14 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS = {
     "show": "print exactly the memory text that the agent will see",
     "status": "say what was loaded, what was dropped, and why",
+    "lint": "find what is wrong in memory files, and repair what is safe to repair",
     "init": "create memory files from templates, never overwriting any",
+    "add": "append a fact to an index",
+    "log": "append a note to today's daily log",
+    "search": "find ranked entries in indexes, daily logs and rollout summaries",
+    "history": "list every write of openhands-memory, newest first",
+    "diff": "show what one of those writes changed",
+    "undo": "take one of those writes back, byte for byte",
     "trust": "approve a repository's project memory, or take that back",
     "demo": "watch an agent remember: two conversations, one decision",
 }

@@ -5,11 +5,12 @@ answers are None. The repository is not trusted: nothing that its configuration 
 run, and nothing is written, not even the index.
 """
 
+import hashlib
 import os
 import subprocess
 from typing import Final
 
-__all__ = ["is_tracked", "last_commit_date"]
+__all__ = ["is_committed", "is_tracked", "last_commit_date"]
 
 #: Settings by which a repository could have git run a program of its own.
 _HARMLESS: Final = (
@@ -17,12 +18,23 @@ _HARMLESS: Final = (
     "-c core.pager=cat"
 ).split()
 _TIMEOUT_SECONDS: Final = 5
+_SHA1_LENGTH: Final = 40
 
 
 def is_tracked(path: str) -> bool | None:
     """Whether git tracks *path*; None outside a repository."""
     listed = _git(os.path.dirname(path), "ls-files", "--", os.path.basename(path))
     return None if listed is None else bool(listed)
+
+
+def is_committed(path: str, data: bytes) -> bool:
+    """Whether *data* is what the last commit has at *path*.
+
+    By git's name for the bytes: comparing in git would run the repository's filters.
+    """
+    name = _git(os.path.dirname(path), "rev-parse", f"HEAD:./{os.path.basename(path)}")
+    made = hashlib.sha1 if len(name or "") == _SHA1_LENGTH else hashlib.sha256
+    return name == made(b"blob %d\0%s" % (len(data), data)).hexdigest()
 
 
 def last_commit_date(path: str) -> str | None:

@@ -13,14 +13,19 @@ from platformdirs import user_state_path
 
 from openhands_memory.writing import replace_private_file
 
-__all__ = ["approvals_file", "approve", "is_approved", "revoke"]
+__all__ = ["approvals_file", "approve", "is_approved", "revoke", "state_directory"]
 
 _APPROVALS_NAME: Final = "approvals.json"
 
 
+def state_directory() -> Path:
+    """The user's directory for what can be deleted at any time: approvals, history."""
+    return user_state_path("openhands-memory")
+
+
 def approvals_file() -> Path:
     """Where approvals are kept: a JSON object of real directory to SHA-256."""
-    return user_state_path("openhands-memory") / _APPROVALS_NAME
+    return state_directory() / _APPROVALS_NAME
 
 
 def is_approved(base: str, sha256: str) -> bool:

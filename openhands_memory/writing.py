@@ -1,29 +1,139 @@
-"""The way out to disk: whole files or nothing.
+"""The way out to disk: whole files or nothing, one writer at a time.
 
-Touches disk, at the places it is given. A file appears complete or not at all, and what
-it replaces stays until then: temporary file in the same directory, fsync, rename, fsync
-of the directory. Directories are made one by one, so that each gets its mode.
+Touches disk, at the places it is given. What is replaced stays complete until the new
+file is: temporary file in the same directory, fsync, rename, fsync of the directory. The
+lock is on the directory itself, never on a file that is replaced: the kernel lets it go
+when a process dies, and it leaves nothing behind. People and agents' tools take no lock,
+so a file is compared once more before it is replaced; an editor that saves an older copy
+after that cannot be stopped.
 """
 
 import contextlib
 import os
 import secrets
-from collections.abc import Iterator
-from typing import Final
+import stat
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
 
+from openhands_memory import store
 from openhands_memory.errors import MemoryFileError
 from openhands_memory.layout import TierPlace
 
-__all__ = ["create_file", "replace_private_file"]
+try:
+    import fcntl
+except ImportError:  # Windows: writers of ours are not kept apart there
+    fcntl = None
+
+__all__ = [
+    "Written",
+    "append_record",
+    "change_file",
+    "create_file",
+    "replace_file",
+    "replace_private_file",
+]
 
 #: The user tier is nobody else's business; the project tier is as the repository is.
 _PRIVATE_DIRECTORY, _PRIVATE_FILE = 0o700, 0o600
 _SHARED_DIRECTORY, _SHARED_FILE = 0o777, 0o666
 
-_TEMPORARY: Final = ".openhands-memory-{}.tmp"
+_TEMPORARY_START: Final = ".openhands-memory-"
+_TEMPORARY_END: Final = ".tmp"
+
+#: How often a change is applied anew to a file that somebody else keeps changing.
+_ATTEMPTS: Final = 20
+
+#: Bytes of the largest file that is changed; an index is some kilobytes.
+_SIZE_LIMIT: Final = 64 * 1024 * 1024
 
 
-def create_file(place: TierPlace, data: bytes) -> bool:
+class Written(NamedTuple):
+    """What a write found and what it left; None where there was or is no file."""
+
+    before: bytes | None
+    after: bytes | None
+
+
+#: Called under the lock with what will be written, before it is.
+BeforeWrite = Callable[[Written], None]
+
+
+def change_file(
+    place: TierPlace,
+    change: Callable[[bytes | None], bytes | None],
+    *,
+    before_write: BeforeWrite = lambda _: None,
+) -> Written:
+    """Replace the file at *place* by what *change* makes of its bytes.
+
+    *change* gets None where there is no file, and returns None to remove it; it is
+    called again with the new bytes when somebody else changes the file meanwhile.
+    Nothing is written if it changes nothing.
+
+    Raises:
+        MemoryFileError: The file could not be written, or must not be; it is as it was.
+    """
+    place = _real_place(place)
+    name = place.below[-1]
+    with _explained(place.path), _locked_directory(place) as parent:
+        for _ in range(_ATTEMPTS):
+            before, mode = _read(place, parent)
+            written = Written(before, change(before))
+            if written.after == before:
+                return written
+            before_write(written)
+            if written.after is None:
+                if _read(place, parent)[0] != before:
+                    continue
+                os.unlink(name, dir_fd=parent)
+            else:
+                temporary = _write_temporary(parent, written.after, mode)
+                if _read(place, parent)[0] != before:
+                    os.unlink(temporary, dir_fd=parent)
+                    continue
+                os.replace(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
+            os.fsync(parent)
+            return written
+    problem = f"somebody else changed it {_ATTEMPTS} times while it was written"
+    raise MemoryFileError(place.path, problem, "Try again.")
+
+
+def append_record(
+    place: TierPlace, record: bytes, *, before_write: BeforeWrite = lambda _: None
+) -> Written:
+    """Append the whole lines of *record* with one write, never moving what is there.
+
+    A last line without its end is given one first, so that no record is torn.
+
+    Raises:
+        MemoryFileError: It could not be appended.
+    """
+    place = _real_place(place)
+    with _explained(place.path), _locked_directory(place) as parent:
+        before, mode = _read(place, parent)
+        if before and not before.endswith(b"\n"):
+            record = b"\n" + record
+        written = Written(before, (before or b"") + record)
+        before_write(written)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(place.below[-1], flags, mode, dir_fd=parent)
+        try:
+            size = os.write(descriptor, record)
+            if size != len(record):
+                # The disk is full: take the torn record back.
+                os.truncate(descriptor, len(before or b""))
+                raise OSError(None, f"only {size} of {len(record)} bytes fitted")
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        if before is None:
+            os.fsync(parent)
+        return written
+
+
+def create_file(
+    place: TierPlace, data: bytes, *, before_write: BeforeWrite = lambda _: None
+) -> bool:
     """Create the file at *place* with *data*; False if there is something already.
 
     Missing directories are created, in the user tier for the user alone.
@@ -31,19 +141,37 @@ def create_file(place: TierPlace, data: bytes) -> bool:
     Raises:
         MemoryFileError: It could not be created; the message says why.
     """
-    private = not place.confined
-    with _explained(place.path), _directory(place, private=private) as parent:
-        mode = _PRIVATE_FILE if private else _SHARED_FILE
-        temporary = _write_temporary(parent, data, mode)
+    with _explained(place.path), _locked_directory(place) as parent:
+        name = place.below[-1]
+        if _exists(name, parent):
+            return False
+        before_write(Written(None, data))
+        temporary = _write_temporary(parent, data, _new_mode(place))
         try:
             # A link is made only where nothing is, so that no file is ever overwritten.
-            os.link(temporary, place.below[-1], src_dir_fd=parent, dst_dir_fd=parent)
+            os.link(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
         except FileExistsError:
             return False
         finally:
             os.unlink(temporary, dir_fd=parent)
         os.fsync(parent)
     return True
+
+
+def replace_file(path: str, data: bytes, *, expected: bytes) -> None:
+    """Write *data* to the file at *path*, which must still hold *expected*.
+
+    Raises:
+        MemoryFileError: It changed meanwhile, or could not be written.
+    """
+
+    def change(found: bytes | None) -> bytes:
+        if found != expected:
+            raise MemoryFileError(path, "was changed meanwhile", "Look at it again.")
+        return data
+
+    directory, name = os.path.split(os.path.realpath(path))
+    change_file(TierPlace("project", directory, (name,), name, confined=True), change)
 
 
 def replace_private_file(path: str, data: bytes) -> None:
@@ -54,14 +182,10 @@ def replace_private_file(path: str, data: bytes) -> None:
     """
     directory, name = os.path.split(path)
     place = TierPlace("user", directory, (name,), "", confined=False)
-    with _explained(path), _directory(place, private=True) as parent:
-        temporary = _write_temporary(parent, data, _PRIVATE_FILE)
-        try:
-            os.replace(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
-        except OSError:
-            os.unlink(temporary, dir_fd=parent)
-            raise
-        os.fsync(parent)
+    change_file(place, lambda _: data)
+
+
+# --- Errors -----------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
@@ -87,9 +211,33 @@ def _remedy(path: str) -> str:
     return f"Check that {path} ({owner}) can be written and its disk has room."
 
 
+# --- Directories ------------------------------------------------------------------------
+
+
+def _real_place(place: TierPlace) -> TierPlace:
+    """Where *place* really is, if the index is a link: the link stays one.
+
+    A project tier's link must stay below its workspace; its real path is then walked
+    without following any.
+    """
+    if not os.path.islink(place.path):
+        return place
+    real = os.path.realpath(place.path)
+    if not place.confined:
+        directory, name = os.path.split(real)
+        return place._replace(base=directory, below=(name,))
+    base = os.path.realpath(place.base)
+    start = os.path.join(base, "")
+    if not real.startswith(start):
+        problem = "is a link that leads outside the workspace"
+        raise MemoryFileError(place.path, problem, "Replace it by a file.")
+    return place._replace(base=base, below=tuple(real[len(start) :].split(os.sep)))
+
+
 @contextlib.contextmanager
-def _directory(place: TierPlace, *, private: bool) -> Iterator[int]:
-    """A descriptor of the directory of *place*, which is created where it is missing."""
+def _locked_directory(place: TierPlace) -> Iterator[int]:
+    """A descriptor of the directory of *place*, locked; created where it is missing."""
+    private = not place.confined
     mode = _PRIVATE_DIRECTORY if private else _SHARED_DIRECTORY
     with contextlib.ExitStack() as closing:
         _make_base(place.base, mode)
@@ -101,10 +249,11 @@ def _directory(place: TierPlace, *, private: bool) -> Iterator[int]:
             try:
                 here = _open_directory(closing, part, here, follow=private)
             except NotADirectoryError:
-                problem = (
-                    f"{part} is a link or no directory, so nothing is written there"
-                )
+                problem = f"{part} is a link or no directory, so nothing is written there"
                 raise MemoryFileError(place.path, problem) from None
+        if fcntl:
+            fcntl.flock(here, fcntl.LOCK_EX)
+        _sweep(here)
         yield here
 
 
@@ -133,8 +282,57 @@ def _open_directory(
     return descriptor
 
 
+def _sweep(parent: int) -> None:
+    """Remove temporary files of writers that died: the living ones hold the lock."""
+    for name in os.listdir(parent):
+        if name.startswith(_TEMPORARY_START) and name.endswith(_TEMPORARY_END):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=parent)
+
+
+# --- Files ------------------------------------------------------------------------------
+
+
+def _new_mode(place: TierPlace) -> int:
+    return _SHARED_FILE if place.confined else _PRIVATE_FILE
+
+
+def _exists(name: str, parent: int) -> bool:
+    try:
+        os.stat(name, dir_fd=parent, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _read(place: TierPlace, parent: int) -> tuple[bytes | None, int]:
+    """The file's bytes and mode; None and the mode of a new one where there is none."""
+    name = place.below[-1]
+    try:
+        descriptor = os.open(name, store.READING | os.O_NOFOLLOW, dir_fd=parent)
+    except FileNotFoundError:
+        return None, _new_mode(place)
+    with open(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        mode = stat.S_IMODE(found.st_mode)
+        _refuse(place, found, mode)
+        return file.read(_SIZE_LIMIT), mode
+
+
+def _refuse(place: TierPlace, found: os.stat_result, mode: int) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise MemoryFileError(place.path, "is not a regular file", "Move it away.")
+    if found.st_size > _SIZE_LIMIT:
+        raise MemoryFileError(place.path, f"is too large ({found.st_size:,} bytes)")
+    # A rename needs no permission on the file, so what its owner wants is asked here.
+    if not mode & 0o222 or not os.access(place.path, os.W_OK):
+        problem = f"is read-only (mode {mode:04o}, owner {found.st_uid})"
+        remedy = f"Make it writable, with chmod u+w {place.path} if it is yours."
+        raise MemoryFileError(place.path, problem, remedy)
+
+
 def _write_temporary(parent: int, data: bytes, mode: int) -> str:
-    name = _TEMPORARY.format(secrets.token_hex(8))
+    name = f"{_TEMPORARY_START}{secrets.token_hex(8)}{_TEMPORARY_END}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(name, flags, mode, dir_fd=parent)
     try:

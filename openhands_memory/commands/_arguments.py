@@ -4,7 +4,7 @@ import argparse
 import os
 from typing import Any
 
-__all__ = ["add_budget", "add_json", "add_workspace", "print_json"]
+__all__ = ["add_budget", "add_json", "add_tier", "add_workspace", "print_json"]
 
 
 def add_workspace(parser: argparse.ArgumentParser) -> None:
@@ -55,3 +55,13 @@ def print_json(value: Any) -> None:
     import json  # late: most calls print no JSON
 
     print(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def add_tier(parser: argparse.ArgumentParser) -> None:
+    """``--tier``: whose memory is written; the project's by default."""
+    parser.add_argument(
+        "--tier",
+        choices=("user", "project"),
+        default="project",
+        help="whose memory (default: the project's)",
+    )

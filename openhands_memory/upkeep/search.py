@@ -13,12 +13,15 @@ from datetime import date as Day
 from functools import cache, lru_cache
 from math import log
 from os import PathLike
+from pathlib import PurePath
 from typing import Final
 
 from openhands_memory.errors import MemoryToolError
 
 __all__ = [
     "MAX_QUERY_TERMS",
+    "MAX_TEXT",
+    "REACH",
     "Corpus",
     "EmptyQueryError",
     "Entry",
@@ -27,6 +30,7 @@ __all__ = [
     "NotSearched",
     "QueryTerm",
     "SearchFile",
+    "SearchFolder",
     "SearchResult",
     "entry_terms",
     "file_terms",
@@ -37,7 +41,7 @@ __all__ = [
 ]
 
 
-# --- Values -----------------------------------------------------------------------------
+# --- Values ---------------------------------------------------------------------------
 
 
 class EmptyQueryError(MemoryToolError, ValueError):
@@ -62,8 +66,20 @@ class SearchFile:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchFolder:
+    """A directory whose own Markdown files are searched, dated by their names."""
+
+    path: str | PathLike[str]
+    shown_as: str
+    tier: str
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
-    """One entry that matches; lines are numbered from 1, as an editor does."""
+    """One entry that matches; lines are numbered from 1, as an editor does.
+
+    A *text* of more than `MAX_TEXT` characters is cut and ends with ``[...]``.
+    """
 
     path: str
     line: int
@@ -95,7 +111,11 @@ class SearchResult:
     read: int = field(default=0, compare=False)
 
 
-# --- Entries ----------------------------------------------------------------------------
+#: A hit is there to be read; the line numbers lead to the rest.
+MAX_TEXT: Final = 2_000
+
+
+# --- Entries --------------------------------------------------------------------------
 
 #: A bullet that never ends would be one hit of thousands of lines.
 _MAX_ENTRY_LINES: Final = 40
@@ -104,9 +124,9 @@ _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
 _BULLET: Final = re.compile(r"(\s*)(?:[-*+]|\d{1,9}[.)])[ \t]+\S")
 _FENCE: Final = re.compile(r"\s*(`{3,}|~{3,})")
-#: Rules, empty bullets and the lines that fence off the generated part.
+#: Rules, empty bullets and the lines that fence off the generated part, stripped.
 _SILENT: Final = re.compile(
-    r"\s*(?:[-*_][ \t]*){3,}|\s*[-*+]?\s*|\s*<!-- /?openhands-memory: \w+ -->\s*"
+    r"(?:[-*_][ \t]*){3,}|[-*+]|<!-- /?openhands-memory: \w+ -->"
 )
 
 
@@ -152,7 +172,8 @@ def _spans(lines: list[str]) -> Iterator[tuple[int, int]]:
             start, kind = number, kind if found == "inside" else found
         elif kind == "heading":
             kind = "text"
-        end = number + 1
+        if line.strip():
+            end = number + 1
     if start >= 0:
         yield start, end
 
@@ -163,7 +184,7 @@ def _kind(line: str, kind: str, *, gap: bool) -> str:
         return "blank"
     if _HEADING.match(line):
         return "heading"
-    if _SILENT.fullmatch(line):
+    if _SILENT.fullmatch(line.strip()):
         return "silent"
     nested = kind == "bullet" and line.startswith(("  ", "\t"))
     if nested or (not gap and kind and not _BULLET.match(line)):
@@ -173,17 +194,18 @@ def _kind(line: str, kind: str, *, gap: bool) -> str:
     return "inside" if kind == "heading" else "text"
 
 
-# --- Terms ------------------------------------------------------------------------------
+# --- Terms ----------------------------------------------------------------------------
 
 _STOP_WORDS: Final = frozenset(
     """a about after again all also am an and any are aren't as at be because been
     before being both but by can can't could couldn't did didn't do does doesn't doing
     don't down during each few for from further had has have haven't having he her here
-    hers him his how i i'm i've if in into is isn't it it's its just let me more most my
-    no nor not of off on once only or other our out over own same she should so some
-    such than that the their them then there these they this those through to too under
-    until up us very was wasn't we were what when where which while who whom whose why
-    will with won't would you your yes""".split()
+    hers him his how how's i i'm i've if in into is isn't it it's its just let let's me
+    more most my no nor not of off on once only or other our out over own same she
+    should so some such than that that's the their them then there there's these they
+    this those through to too under until up us very was wasn't we were what what's when
+    where where's which while who who's whom whose why will with won't would you your
+    yes""".split()  # noqa: SIM905 - words read best as words
 )
 
 #: Forms that no suffix rule leads back to the first of their line.
@@ -213,10 +235,12 @@ _LEMMAS: Final = {
     for form in forms[1:]
 }
 _MONTHS: Final = (
-    "january february march april may june july august september october november "
-    "december"
-).split()
-_WEEKDAYS: Final = "monday tuesday wednesday thursday friday saturday sunday".split()
+    *("january", "february", "march", "april", "may", "june", "july", "august"),
+    *("september", "october", "november", "december"),
+)
+_WEEKDAYS: Final = (
+    *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+)
 
 _CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^A-Za-z\d]+")
 _ASCII_WORD: Final = re.compile(r"[A-Za-z0-9]+(?:[-_.'][A-Za-z0-9]+)*")
@@ -225,7 +249,16 @@ _ASCII_WORD: Final = re.compile(r"[A-Za-z0-9]+(?:[-_.'][A-Za-z0-9]+)*")
 _ACCENTS: Final = re.compile(r"[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u065f\u0670]")
 _HIDDEN: Final = re.compile(r"[\u00ad\u200b-\u200f\u2060\ufeff]")
 _LETTERS: Final = str.maketrans(
-    {"’": "'", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ı": "i"}
+    {
+        "\u2019": "'",
+        "ø": "o",
+        "Ø": "O",
+        "ł": "l",
+        "Ł": "L",
+        "đ": "d",
+        "Đ": "D",
+        "\u0131": "i",
+    }
 )
 #: Scripts without spaces between words, or with particles joined to them, are cut into
 #: overlapping pieces: Han, kana, Hangul by two, Thai and its neighbours by three.
@@ -236,6 +269,9 @@ _RUN: Final = re.compile(
     rf"([{_BY_TWO}{_BY_TWO_WIDE}]+)|([{_BY_THREE}]+)"
     rf"|([^{_BY_TWO}{_BY_TWO_WIDE}{_BY_THREE}]+)"
 )
+#: Words that come again are worth remembering; the longest name is a hash or a key.
+_USUAL_LENGTH: Final = 24
+_LONGEST: Final = 128
 _SYMBOL: Final = "\u2190-\u2bff\U0001f000-\U0001faff"
 
 
@@ -243,14 +279,15 @@ def terms(text: str) -> list[str]:
     """The terms under which *text* is found, in the order in which they stand."""
     found: list[str] = []
     for word in _words(text):
-        found.extend(_word_terms(word))
+        usual = len(word) <= _USUAL_LENGTH
+        found.extend(_usual_terms(word) if usual else _word_terms(word))
     return found
 
 
 def date_terms(day: Day) -> list[str]:
-    """What a person may call *day*: year, month, both, weekday, all of it."""
-    names = f"{_MONTHS[day.month - 1]} {_WEEKDAYS[day.weekday()]}"
-    return terms(f"{day.year} {day:%Y-%m} {day:%Y-%m-%d} {names}")
+    """What a person may call *day*: its year, month, weekday, and their sums."""
+    names = (_MONTHS[day.month - 1], _WEEKDAYS[day.weekday()])
+    return [f"{day:%Y}", f"{day:%Y%m}", f"{day:%Y%m%d}", *map(_stem, names)]
 
 
 def _words(text: str) -> list[str]:
@@ -263,21 +300,18 @@ def _words(text: str) -> list[str]:
 
 @cache
 def _any_word() -> re.Pattern[str]:
-    # Python's \w leaves out combining marks, without which Hindi falls into letters.
-    marks = (c for c in map(chr, range(0x300, 0x12000)) if not c.isalnum())
-    letter = (
-        "[^\\W_]|["
-        + "".join(
-            c
-            for c in marks
-            if unicodedata.combining(c) or unicodedata.category(c) in ("Mn", "Mc")
-        )
-        + "]"
-    )
-    return re.compile(f"(?:{letter})+(?:[-_.'](?:{letter})+)*|[{_SYMBOL}]")
+    # Python's \w leaves out the signs without which Hindi falls into single letters.
+    signs = (chr(n) for n in range(0x300, 0x12000))
+    marks = "".join(c for c in signs if unicodedata.category(c) in ("Mn", "Mc"))
+    letters = f"(?:[^\\W_]|[{marks}])+"
+    return re.compile(f"{letters}(?:[-_.']{letters})*|[{_SYMBOL}]")
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 15)
+def _usual_terms(word: str) -> tuple[str, ...]:
+    return _word_terms(word)
+
+
 def _word_terms(word: str, *, whole_pieces: bool = False) -> tuple[str, ...]:
     found: list[str] = []
     parts = re.split(r"[-_.]", re.sub(r"'[sS]$", "", word))
@@ -289,16 +323,16 @@ def _word_terms(word: str, *, whole_pieces: bool = False) -> tuple[str, ...]:
                 size = 2 if run[1] else 3
                 found.extend(_pieces(run[0], size, whole=whole_pieces))
     if 2 <= len(parts) <= 4:
-        found.append("".join(parts).casefold())
+        found.append(_stem("".join(parts).casefold()[:_LONGEST]))
     return tuple(found)
 
 
 def _name_terms(name: str) -> list[str]:
     """The parts of ``loadMemory`` or ``HTTPServer2``, and the whole."""
     parts = _CAMEL.findall(name) if name.isascii() else [name]
-    whole = name.casefold()
+    whole = _stem(name.casefold()[:_LONGEST])
     if len(parts) == 1 or len(parts) > 6:
-        return [_stem(whole)]
+        return [whole]
     return [*(_stem(part.casefold()) for part in parts), whole]
 
 
@@ -307,17 +341,17 @@ def _pieces(run: str, size: int, *, whole: bool) -> list[str]:
     return [run[at : at + size] for at in range(max(1, last))]
 
 
-# --- Stemming: M. F. Porter, An algorithm for suffix stripping, 1980 --------------------
+# --- Stemming: M. F. Porter, An algorithm for suffix stripping, 1980 ------------------
 
 _SUFFIXES: Final = tuple(
-    dict(pair.split(":") for pair in step.split())
+    {pair.partition(":")[0]: pair.partition(":")[2] for pair in step.split()}
     for step in (
         """ational:ate tional:tion enci:ence anci:ance izer:ize abli:able alli:al
         entli:ent eli:e ousli:ous ization:ize ation:ate ator:ate alism:al iveness:ive
         fulness:ful ousness:ous aliti:al iviti:ive biliti:ble logi:log""",
         "icate:ic ative: alize:al iciti:ic ical:ic ful: ness:",
         """ement: ance: ence: able: ible: ment: ant: ent: ism: ate: iti: ous: ive: ize:
-        al: er: ic: ou: sion:s tion:t""",
+        al: er: ic: ou: ion:""",
     )
 )
 
@@ -360,8 +394,10 @@ def _without_ending(word: str) -> str:
 def _without_suffix(word: str, suffixes: Mapping[str, str], least: int) -> str:
     for size in range(min(7, len(word)), 1, -1):
         if (ending := suffixes.get(word[-size:])) is not None:
-            stem = word[:-size] + ending
-            return stem if _measure(word[:-size]) >= least else word
+            stem = word[:-size]
+            bare = word.endswith("ion") and not stem.endswith(("s", "t"))
+            fits = _measure(stem) >= least and not bare
+            return stem + ending if fits else word
     return word
 
 
@@ -379,7 +415,7 @@ def _short(stem: str) -> bool:
     return bool(re.search("[^aeiou][aeiou][^aeiouwxy]$", _vowels(stem)))
 
 
-# --- Queries and their order ------------------------------------------------------------
+# --- Queries and their order ----------------------------------------------------------
 
 #: More distinct terms than this are a pasted text; the first ones say what it is about.
 MAX_QUERY_TERMS: Final = 64
@@ -388,13 +424,15 @@ _PREFIX_WEIGHT: Final = 0.3
 
 # Weights chosen on conversations 1 to 5 of LoCoMo, see benchmarks/search_quality.py.
 _SATURATION: Final = 1.2  # BM25's k1
-_LENGTH: Final = 0.4  # BM25's b
+_LENGTH: Final = 0.3  # BM25's b
 _NEIGHBOURS: Final = ((-2, 0.2), (-1, 0.4), (1, 0.3))  # places away, weight
+#: So far from the best entries stand all that are weighed, and their neighbours.
+REACH: Final = 3
 _LABEL_WEIGHT: Final = 3.0  # for "label" in "- label: text", beside its own weight
 _ABOUT_WEIGHT: Final = 1.0
 _COVERAGE: Final = 0.5
 
-_LABEL: Final = re.compile(r"\W*([^:\n]{1,40}):\s")
+_LABEL: Final = re.compile(r"\W{0,8}([^:\n]{1,40}):\s")
 _DATE: Final = re.compile(
     rf"(?:(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?({'|'.join(_MONTHS)})"
     r"(?:,? (\d{1,2})(?:st|nd|rd|th)?(?!\d))?,? (\d{4})\b"
@@ -450,7 +488,7 @@ def file_terms(file: SearchFile) -> list[str]:
     """What the name of *file* says: its date, or the words of a summary's slug."""
     if file.date:
         return date_terms(file.date)
-    name = file.shown_as.rpartition("/")[2].removesuffix(".md")
+    name = PurePath(file.path).stem
     return [] if name.isupper() else terms(name)
 
 
@@ -480,21 +518,22 @@ def _named_dates(words: str) -> Iterator[str]:
 
 
 def _prefix_weight(term: str) -> float:
-    if run := _RUN.match(term):
-        if run[1] or run[2]:
-            return 1.0 if len(term) < (2 if run[1] else 3) else 0.0
+    run = _RUN.match(term)
+    if run and not run[3]:  # shorter than the pieces that are indexed
+        return 1.0 if len(term) < (2 if run[1] else 3) else 0.0
     return _PREFIX_WEIGHT if len(term) >= _PREFIX_FROM and not term.isdigit() else 0.0
 
 
 def score_entries(
     query: Sequence[QueryTerm],
-    candidates: Iterable[int],
+    best: Iterable[int],
     entries: Mapping[int, EntryTerms],
     corpus: Corpus,
 ) -> dict[int, float]:
-    """How well each of *candidates* answers *query*.
+    """How well the *best* entries and those beside them answer *query*.
 
-    *entries* also holds their neighbours, whose numbers are next to theirs. It is BM25
+    *entries* also holds the neighbours, whose numbers are next to theirs. An entry that
+    has no term of its own is no answer, whatever stands beside it. The weight is BM25
     over weighted fields (Robertson, Zaragoza, Taylor, CIKM 2004) with the neighbours as
     further fields, raised by the share of the query that is met.
     """
@@ -504,15 +543,17 @@ def score_entries(
         number: _count(query, found.own, corpus.norm(len(found.own)))
         for number, found in entries.items()
     }
+    beside = {n - away for n in best for away, _ in (*_NEIGHBOURS, (0, 0.0))}
     scores: dict[int, float] = {}
-    for number in candidates:
+    for number in beside & entries.keys():
         counts = _with_context(query, number, entries[number], own)
         met = sum(rarity[term] for term in counts)
         weight = sum(
             rarity[term] * n * (_SATURATION + 1) / (n + _SATURATION)
             for term, n in counts.items()
         )
-        scores[number] = weight * (1 + _COVERAGE * met / most)
+        if weight:
+            scores[number] = weight * (1 + _COVERAGE * met / most)
     return scores
 
 
@@ -522,10 +563,13 @@ def _with_context(
     entry: EntryTerms,
     own: Mapping[int, Mapping[str, float]],
 ) -> dict[str, float]:
+    about = _count(query, entry.about)
+    if not own[number] and not about:
+        return {}
     counts = dict(own[number])
     fields = [(own.get(number + away, {}), weight) for away, weight in _NEIGHBOURS]
     fields.append((_count(query, entry.own[: entry.label]), _LABEL_WEIGHT))
-    fields.append((_count(query, entry.about), _ABOUT_WEIGHT))
+    fields.append((about, _ABOUT_WEIGHT))
     for found, weight in fields:
         for term, n in found.items():
             counts[term] = counts.get(term, 0.0) + weight * n

@@ -7,10 +7,12 @@ each file is asked for its state on each search, and only those that changed are
 """
 
 import errno
+import marshal
 import os
+import re
 import stat
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import date as Day
@@ -22,12 +24,15 @@ from zlib import crc32
 
 from openhands_memory.layout import DAILY_LOG_PATTERN
 from openhands_memory.upkeep.search import (
+    MAX_TEXT,
+    REACH,
     Corpus,
     EntryTerms,
     Hit,
     NotSearched,
     QueryTerm,
     SearchFile,
+    SearchFolder,
     SearchResult,
     entry_terms,
     file_terms,
@@ -39,12 +44,12 @@ from openhands_memory.upkeep.search import (
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-__all__ = ["INDEX_NAME", "MAX_FILE_BYTES", "files_in", "read_file", "search"]
+__all__ = ["INDEX_NAME", "MAX_FILE_BYTES", "read_file", "search"]
 
 MAX_FILE_BYTES: Final = 8 * 1024 * 1024
 INDEX_NAME: Final = "search.sqlite3"
-#: Fewer files than this are read about as fast as a database is opened.
-INDEX_FROM_FILES: Final = 32
+#: Fewer files are read and ranked within milliseconds: no copy of them is kept.
+INDEX_FROM_FILES: Final = 16
 #: A file that changed this shortly before it was read may change again without a trace
 #: in its times (git, Documentation/technical/racy-git.txt).
 RACY_NS: Final = 2_000_000_000
@@ -52,7 +57,7 @@ RACY_NS: Final = 2_000_000_000
 #: Raise it with every change to the tables, the entries or the terms.
 _SCHEMA: Final = 1
 #: So many entries, in SQLite's order, are weighed together with their neighbours.
-_POOL: Final = 300
+_POOL: Final = 100
 _BUSY_SECONDS: Final = 5.0
 _UNDATED: Final = "has no date; --since and --until keep to files that have one"
 
@@ -67,33 +72,19 @@ _OPEN: Final = os.O_RDONLY | sum(
     for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY")
 )
 
+_TABLES: Final = {
+    "entry": (
+        "CREATE VIRTUAL TABLE entry USING fts5 (own, about, label UNINDEXED,"
+        " line UNINDEXED, end_line UNINDEXED, text UNINDEXED, tokenize = 'ascii')"
+    ),
+    "file": (
+        "CREATE TABLE file (path BLOB PRIMARY KEY, id INTEGER UNIQUE, mark TEXT,"
+        " settled INTEGER, digest BLOB, entries INTEGER, terms INTEGER)"
+    ),
+    "checked": "CREATE TABLE checked (fingerprint BLOB)",
+}
+
 Reader = Callable[[str, int], bytes]
-
-
-def files_in(directory: Path, *, shown_as: str, tier: str) -> list[SearchFile]:
-    """The Markdown files of *directory*, dated by their names; none if it is absent.
-
-    Raises:
-        OSError: It cannot be listed.
-    """
-    try:
-        with os.scandir(directory) as found:
-            names = sorted(entry.name for entry in found if entry.name.endswith(".md"))
-    except FileNotFoundError:
-        return []
-    base, shown = os.path.join(directory, ""), shown_as.rstrip("/")  # noqa: PTH118 - 10,000 paths
-    return [
-        SearchFile(base + name, f"{shown}/{name}", tier, _named_day(name))
-        for name in names
-    ]
-
-
-def _named_day(name: str) -> Day | None:
-    with suppress(ValueError):
-        return (
-            Day.fromisoformat(name[:10]) if DAILY_LOG_PATTERN.fullmatch(name) else None
-        )
-    return None
 
 
 def read_file(path: str, most: int) -> bytes:
@@ -107,7 +98,7 @@ def read_file(path: str, most: int) -> bytes:
         return file.read(most)
 
 
-def _check(state: os.stat_result, path: str | bytes, most: int) -> None:
+def _check(state: os.stat_result, path: str, most: int) -> None:
     if not stat.S_ISREG(state.st_mode):
         raise OSError(errno.EINVAL, "is not a regular file", path)
     if state.st_size > most:
@@ -115,38 +106,51 @@ def _check(state: os.stat_result, path: str | bytes, most: int) -> None:
         raise OSError(errno.EFBIG, found, path)
 
 
-# --- One search -------------------------------------------------------------------------
+# --- One search -----------------------------------------------------------------------
 
-
-@dataclass(frozen=True, slots=True)
-class _State:
-    """What the file system says of a file: a *mark* that differs after any change."""
-
-    mark: str
-    settled: bool
+#: What the file system says of a file; some of it differs after any change.
+_Mark = tuple[int, int, int, int, int]
 
 
 @dataclass(slots=True)
 class _Sources:
-    """The files by path, as they are now, and what became of them."""
+    """The files as they are now, by path, and why some of them are not read."""
 
-    files: Mapping[bytes, SearchFile]
-    states: Mapping[bytes, _State]
-    refused: dict[bytes, str]
+    places: dict[str, SearchFile | SearchFolder]
+    marks: dict[str, _Mark]
+    refused: dict[str, str]
     read: Reader
+    now: int
     reads: int = 0
+
+    def file(self, path: str) -> SearchFile:
+        place = self.places[path]
+        if isinstance(place, SearchFile):
+            return place
+        name = os.path.basename(path)  # noqa: PTH119 - 10,000 paths
+        shown = f"{place.shown_as.rstrip('/')}/{name}"
+        return SearchFile(path, shown, place.tier, _named_day(name))
+
+    def settled(self, path: str) -> bool:
+        """Whether a later change of the file would show in its mark."""
+        return self.now - max(self.marks[path][:2]) > RACY_NS
+
+    def all_settled(self) -> bool:
+        # A refused file leaves no trace in the index, so it must be tried each time.
+        readable = self.refused.keys().isdisjoint(self.marks)
+        return readable and all(map(self.settled, self.marks))
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
     query: Sequence[QueryTerm]
-    chosen: Set[bytes]
+    chosen: Set[str] | None
     limit: int
 
 
 def search(
     words: str,
-    files: Iterable[SearchFile],
+    places: Iterable[SearchFile | SearchFolder],
     *,
     cache_dir: Path | None,
     since: Day | None = None,
@@ -156,64 +160,110 @@ def search(
     read: Reader = read_file,
     clock: Callable[[], int] = time.time_ns,
 ) -> SearchResult:
-    """Rank the entries of *files* by *words*: any word may match, the best come first.
+    """Rank the entries in *places* by *words*: any word may match, the best come first.
 
-    *cache_dir* belongs to this set of files alone; None, or one that cannot be used,
-    costs time and changes nothing else. With *since* or *until*, both inclusive, files
-    without a date are left out, and named. *read* takes a path and the most bytes to
-    return, and raises OSError.
+    *cache_dir* belongs to these places alone; None, or one that cannot be used, costs
+    time and changes nothing else. With *since* or *until*, both inclusive, files that
+    have no date are left out, and named. *read* takes a path and the most bytes to
+    return, and raises OSError. What is absent is neither searched nor missed.
 
     Raises:
         EmptyQueryError: *words* holds nothing to look for.
     """
     query = parse_query(words)
-    given = {os.fsencode(file.path): file for file in files}
-    in_tier = {p for p, f in given.items() if tier is None or f.tier == tier}
-    chosen = in_tier
-    if since or until:
-        first, last = since or Day.min, until or Day.max
-        chosen = {p for p in in_tier if (d := given[p].date) and first <= d <= last}
-    sources = _look(given, read, clock())
+    sources = _look(places, read, clock())
+    chosen = undated = None
+    if since or until or tier is not None:
+        span = (since or Day.min, until or Day.max) if since or until else None
+        chosen, undated = _chosen(sources, tier, span)
     task = _Task(query, chosen, max(0, limit))
-    found = _indexed(sources, task, cache_dir) or _scanned(sources, task)
-    missed = {p: why for p, why in sources.refused.items() if p in chosen}
-    undated = [p for p in in_tier - chosen if given[p].date is None]
-    unsearched = missed | dict.fromkeys(undated, _UNDATED)
-    return SearchResult(
-        hits=found[0],
-        total=found[1],
-        searched=len(chosen) - len(missed),
-        not_searched=tuple(
-            NotSearched(shown, why)
-            for shown, why in sorted(
-                (given[p].shown_as, w) for p, w in unsearched.items()
-            )
-        ),
-        read=sources.reads,
-    )
+    hits, total = _indexed(sources, task, cache_dir) or _scanned(sources, task)
+    all_files = sources.places if chosen is None else chosen
+    missed = {
+        p: why for p, why in sources.refused.items() if chosen is None or p in chosen
+    }
+    searched = sum(path not in missed for path in all_files)
+    missed |= dict.fromkeys(undated or (), _UNDATED)
+    named = sorted((sources.file(path).shown_as, why) for path, why in missed.items())
+    not_searched = tuple(NotSearched(shown, why) for shown, why in named)
+    return SearchResult(hits, total, searched, not_searched, read=sources.reads)
 
 
-def _look(files: Mapping[bytes, SearchFile], read: Reader, now: int) -> _Sources:
-    states: dict[bytes, _State] = {}
-    refused: dict[bytes, str] = {}
-    for path, file in files.items():
+def _look(
+    places: Iterable[SearchFile | SearchFolder], read: Reader, now: int
+) -> _Sources:
+    sources = _Sources({}, {}, {}, read, now)
+    singles: dict[str, SearchFile | SearchFolder] = {}
+    for place in places:
+        path = os.fspath(place.path)
+        if isinstance(place, SearchFile):
+            singles.setdefault(path, place)
+        else:
+            sources.places |= dict.fromkeys(_names_below(path, sources, place), place)
+    sources.places |= singles
+    _ask_states(sources)
+    return sources
+
+
+def _names_below(path: str, sources: _Sources, place: SearchFolder) -> list[str]:
+    base = os.path.join(path, "")  # noqa: PTH118 - there may be 10,000 of them
+    try:
+        names = os.listdir(path)  # noqa: PTH208 - there may be 10,000 of them
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        sources.refused[base] = _reason(error)
+        return [base]
+    return [base + name for name in names if name.endswith((".md", ".MD"))]
+
+
+def _ask_states(sources: _Sources) -> None:
+    ask, marks, regular = os.stat, sources.marks, stat.S_IFREG
+    absent: list[str] = []
+    for path in sources.places:
         try:
-            s = os.stat(path)  # noqa: PTH116 - 10,000 paths
-            _check(s, path, MAX_FILE_BYTES)
+            s = ask(path)
+            if s.st_mode & 0o170000 != regular or s.st_size > MAX_FILE_BYTES:
+                _check(s, path, MAX_FILE_BYTES)
+        except FileNotFoundError:
+            absent.append(path)
         except OSError as error:
-            refused[path] = _reason(error)
+            sources.refused.setdefault(path, _reason(error))
+        else:
+            marks[path] = (s.st_mtime_ns, s.st_ctime_ns, s.st_size, s.st_ino, s.st_dev)
+    for path in absent:
+        if os.path.islink(path):  # noqa: PTH114 - its target is absent, it is not
+            sources.refused[path] = "is a symbolic link to nothing"
+        else:
+            del sources.places[path]
+
+
+def _chosen(
+    sources: _Sources, tier: str | None, span: tuple[Day, Day] | None
+) -> tuple[set[str], list[str]]:
+    """The paths that a filter leaves, and those that it cannot judge."""
+    chosen: set[str] = set()
+    undated: list[str] = []
+    for path, place in sources.places.items():
+        if tier is not None and place.tier != tier:
             continue
-        day = file.date.toordinal() if file.date else 0
-        mark = (
-            f"{s.st_size} {s.st_mtime_ns} {s.st_ctime_ns} {s.st_ino} {s.st_dev} {day}"
-        )
-        settled = now - max(s.st_mtime_ns, s.st_ctime_ns) > RACY_NS
-        states[path] = _State(mark, settled)
-    return _Sources(files, states, refused, read)
+        day = sources.file(path).date if span else None
+        if span and day is None:
+            undated.append(path)
+        elif not span or not day or span[0] <= day <= span[1]:
+            chosen.add(path)
+    return chosen, undated
+
+
+def _named_day(name: str) -> Day | None:
+    if re.fullmatch(DAILY_LOG_PATTERN, name):
+        with suppress(ValueError):
+            return Day.fromisoformat(name[:10])
+    return None
 
 
 def _reason(error: OSError) -> str:
-    if error.errno == errno.ELOOP:
+    if error.errno == errno.ELOOP:  # what O_NOFOLLOW says of every link
         return "is a symbolic link"
     return error.strerror or str(error)
 
@@ -233,7 +283,7 @@ def _indexed(sources: _Sources, task: _Task, cache_dir: Path | None) -> Found | 
     """The answer of the index in *cache_dir*, or None if it cannot be used now."""
     import sqlite3  # noqa: PLC0415 - only a search needs it
 
-    if cache_dir is None or len(sources.states) < INDEX_FROM_FILES:
+    if cache_dir is None or len(sources.marks) < INDEX_FROM_FILES:
         return None
     not_now = {
         sqlite3.SQLITE_BUSY,
@@ -250,11 +300,12 @@ def _indexed(sources: _Sources, task: _Task, cache_dir: Path | None) -> Found | 
                 return _answer(db, sources, task)
         except OSError:
             return None
-        except sqlite3.Error as error:
+        except (sqlite3.Error, AttributeError, LookupError, TypeError, ValueError) as e:
+            # A damaged index can hold anything; a fault of ours shows in `_scanned`.
             sources.refused = before
-            if error.sqlite_errorcode & 0xFF in not_now:
+            if getattr(e, "sqlite_errorcode", 0) & 0xFF in not_now:
                 return None
-            _remove(cache_dir / INDEX_NAME)  # damaged: build it again
+            _remove(cache_dir / INDEX_NAME)
     return None
 
 
@@ -275,20 +326,34 @@ def _remove(path: Path) -> None:
             path.with_name(path.name + ending).unlink()
 
 
-# --- Keeping the index right ------------------------------------------------------------
+# --- Keeping the index right ----------------------------------------------------------
 
 
 def _answer(db: "Connection", sources: _Sources, task: _Task) -> Found:
     _prepare(db)
+    fingerprint = _fingerprint(sources)
     db.execute("BEGIN")
-    if any(_outdated(db, sources)):
+    if db.execute("SELECT * FROM checked").fetchone() != (fingerprint,):
         db.execute("ROLLBACK")
-        db.execute("BEGIN IMMEDIATE")  # others may have written: compare again
-        gone, stale = _outdated(db, sources)
-        _update(db, sources, gone, stale)
+        db.execute("BEGIN IMMEDIATE")
+        _update(db, sources)
+        db.execute("DELETE FROM checked")
+        if sources.all_settled():
+            db.execute("INSERT INTO checked VALUES (?)", (fingerprint,))
     found = _find(db, sources, task)
     db.execute("COMMIT")
     return found
+
+
+def _fingerprint(sources: _Sources) -> bytes:
+    """One value that tells that nothing changed, ten times faster than 10,000 rows."""
+    days = [
+        p.date and p.date.toordinal()
+        for p in sources.places.values()
+        if isinstance(p, SearchFile)
+    ]
+    seen = (list(sources.marks), list(sources.marks.values()), days)
+    return blake2b(marshal.dumps(seen, 2), digest_size=16).digest()
 
 
 def _prepare(db: "Connection") -> None:
@@ -301,48 +366,53 @@ def _prepare(db: "Connection") -> None:
         return
     db.execute("BEGIN IMMEDIATE")
     if db.execute("PRAGMA user_version").fetchone() != (version,):
-        db.execute("DROP TABLE IF EXISTS entry")
-        db.execute("DROP TABLE IF EXISTS file")
-        db.execute(
-            "CREATE TABLE file (path BLOB PRIMARY KEY, id INTEGER UNIQUE, mark TEXT,"
-            " settled INTEGER, digest BLOB, entries INTEGER, terms INTEGER)"
-        )
-        db.execute(
-            "CREATE VIRTUAL TABLE entry USING fts5 (own, about, label UNINDEXED,"
-            " line UNINDEXED, end_line UNINDEXED, text UNINDEXED, tokenize = 'ascii')"
-        )
+        for table, definition in _TABLES.items():
+            db.execute(f"DROP TABLE IF EXISTS {table}")
+            db.execute(definition)
         db.execute(f"PRAGMA user_version = {version}")
     db.execute("COMMIT")
 
 
-def _outdated(db: "Connection", sources: _Sources) -> tuple[list[bytes], list[bytes]]:
-    """The files that are gone, and those that must be read."""
-    rows = db.execute("SELECT path, mark FROM file WHERE settled")
-    kept: dict[bytes, str] = dict(rows.fetchall())
-    stale = [p for p, state in sources.states.items() if kept.get(p) != state.mark]
-    known = db.execute("SELECT path FROM file")
-    return [p for (p,) in known if p not in sources.states], stale
-
-
-def _update(
-    db: "Connection", sources: _Sources, gone: list[bytes], stale: list[bytes]
-) -> None:
-    for path in gone:
+def _update(db: "Connection", sources: _Sources) -> None:
+    """Read what is new or may have changed, forget what is gone."""
+    known = {
+        os.fsdecode(path): (number, mark if settled else None)
+        for path, number, mark, settled in db.execute(
+            "SELECT path, id, mark, settled FROM file"
+        )
+    }
+    for path in known.keys() - sources.marks.keys():
         _forget(db, path)
-    taken: set[int] = {n for (n,) in db.execute("SELECT id FROM file")}
-    for path in stale:
-        try:
-            sources.reads += 1
-            content = sources.read(os.fsdecode(path), MAX_FILE_BYTES)
-            text = _decoded(content)
-        except OSError as error:
-            sources.refused[path] = _reason(error)
-            _forget(db, path)
-            continue
-        digest = blake2b(content, digest_size=16).digest()
-        if not _confirmed(db, path, sources.states[path], digest):
-            _forget(db, path)
-            _learn(db, path, sources, text, digest, taken)
+    taken = {number for number, _ in known.values()}
+    stale = [
+        path
+        for path in sources.marks
+        if path not in known or known[path][1] != _mark(sources, path)
+    ]
+    # In the order of their numbers, so that SQLite fills its pages.
+    for path in sorted(stale, key=lambda path: _number(sources.file(path), set())):
+        _refresh(db, path, sources, taken)
+
+
+def _refresh(db: "Connection", path: str, sources: _Sources, taken: set[int]) -> None:
+    sources.reads += 1
+    try:
+        content = sources.read(path, MAX_FILE_BYTES)
+        text = _decoded(content)
+    except OSError as error:
+        sources.refused[path] = _reason(error)
+        _forget(db, path)
+        return
+    digest = blake2b(content, digest_size=16).digest()
+    if not _confirmed(db, path, sources, digest):
+        _forget(db, path)
+        _learn(db, path, sources, text, digest, taken)
+
+
+def _mark(sources: _Sources, path: str) -> str:
+    place = sources.places[path]
+    day = place.date if isinstance(place, SearchFile) else ""
+    return f"{sources.marks[path]} {day}"
 
 
 def _decoded(content: bytes) -> str:
@@ -353,103 +423,99 @@ def _decoded(content: bytes) -> str:
     return content.decode("utf-8-sig", errors="replace")
 
 
-def _confirmed(db: "Connection", path: bytes, state: _State, digest: bytes) -> bool:
-    """Note the new state of a file whose content and date are the same."""
-    row = db.execute("SELECT mark, digest FROM file WHERE path = ?", (path,)).fetchone()
-    if not row or row[1] != digest or row[0].split()[-1] != state.mark.split()[-1]:
+def _confirmed(db: "Connection", path: str, sources: _Sources, digest: bytes) -> bool:
+    """Note the new mark of a file whose content and date are as before."""
+    key, mark = os.fsencode(path), _mark(sources, path)
+    row = db.execute("SELECT mark, digest FROM file WHERE path = ?", (key,)).fetchone()
+    if (
+        not row
+        or row[1] != digest
+        or row[0].rpartition(" ")[2] != mark.rpartition(" ")[2]
+    ):
         return False
     sql = "UPDATE file SET mark = ?, settled = ? WHERE path = ?"
-    db.execute(sql, (state.mark, state.settled, path))
+    db.execute(sql, (mark, sources.settled(path), key))
     return True
 
 
-def _forget(db: "Connection", path: bytes) -> None:
-    row = db.execute("SELECT id FROM file WHERE path = ?", (path,)).fetchone()
+def _forget(db: "Connection", path: str) -> None:
+    key = (os.fsencode(path),)
+    row = db.execute("SELECT id FROM file WHERE path = ?", key).fetchone()
     if row:
         first = row[0] << _PLACE_BITS
         last = first + (1 << _PLACE_BITS) - 1
         db.execute("DELETE FROM entry WHERE rowid BETWEEN ? AND ?", (first, last))
-        db.execute("DELETE FROM file WHERE path = ?", (path,))
+        db.execute("DELETE FROM file WHERE path = ?", key)
 
 
 def _learn(
     db: "Connection",
-    path: bytes,
+    path: str,
     sources: _Sources,
     text: str,
     digest: bytes,
     taken: set[int],
 ) -> None:
-    state, file = sources.states[path], sources.files[path]
-    number = _number(path, file.date, taken)
+    file = sources.file(path)
+    number = _number(file, taken)
     taken.add(number)
     around = file_terms(file)
     rows: list[tuple[object, ...]] = []
     length = 0
-    for place, entry in enumerate(split_entries(text)):
+    for place, entry in enumerate(split_entries(text), start=number << _PLACE_BITS):
         found = entry_terms(entry, around)
         length += len(found.own)
-        rows.append(
-            (
-                (number << _PLACE_BITS) + place,
-                " ".join(found.own),
-                " ".join(found.about),
-                found.label,
-                entry.line,
-                entry.end_line,
-                entry.text,
-            )
-        )
+        own, about = " ".join(found.own), " ".join(found.about)
+        lines = (entry.line, entry.end_line, entry.text)
+        rows.append((place, own, about, found.label, *lines))
     db.executemany(
         "INSERT INTO entry (rowid, own, about, label, line, end_line, text)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
         rows,
     )
+    state = (_mark(sources, path), sources.settled(path), digest)
     db.execute(
         "INSERT INTO file VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (path, number, state.mark, state.settled, digest, len(rows), length),
+        (os.fsencode(path), number, *state, len(rows), length),
     )
 
 
-def _number(path: bytes, day: Day | None, taken: Set[int]) -> int:
+def _number(file: SearchFile, taken: Set[int]) -> int:
     """A number that sorts undated files first, then new before old."""
     age = 0
-    if day:
-        since_1970 = day.toordinal() - Day(1970, 1, 1).toordinal()
+    if file.date:
+        since_1970 = file.date.toordinal() - Day(1970, 1, 1).toordinal()
         age = _LAST_DAY - min(max(since_1970, 0), _LAST_DAY - 1)
-    spread = int.from_bytes(blake2b(path, digest_size=4).digest())
+    digest = blake2b(os.fsencode(file.path), digest_size=4).digest()
+    spread = int.from_bytes(digest)
     while (number := age << _HASH_BITS | spread % (1 << _HASH_BITS)) in taken:
         spread += 1
     return number
 
 
-# --- Asking it --------------------------------------------------------------------------
+# --- Asking it ------------------------------------------------------------------------
 
 
 def _find(db: "Connection", sources: _Sources, task: _Task) -> Found:
     where = "entry MATCH ?"
-    if len(task.chosen) < len(sources.files):
+    if task.chosen is not None:
         db.execute("CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)")
         db.executemany(
             "INSERT INTO chosen SELECT id FROM file WHERE path = ?",
-            [(path,) for path in task.chosen],
+            [(os.fsencode(path),) for path in task.chosen],
         )
-        where += f" AND rowid >> {_PLACE_BITS} IN (SELECT id FROM chosen)"
+        where += " AND rowid >> ? IN (SELECT id FROM chosen)"
     match = " OR ".join(_phrase(q) for q in task.query)
-    (total,) = db.execute(
-        f"SELECT count(*) FROM entry WHERE {where}", (match,)
-    ).fetchone()
-    best = db.execute(
-        f"SELECT rowid FROM entry WHERE {where} ORDER BY rank, rowid LIMIT ?",
-        (match, max(_POOL, task.limit)),
-    )
-    pool: list[int] = [number for (number,) in best]
+    given = (match,) if task.chosen is None else (match, _PLACE_BITS)
+    count = f"SELECT count(*) FROM entry WHERE {where}"  # noqa: S608 - ours
+    (total,) = db.execute(count, given).fetchone()
+    best = f"SELECT rowid FROM entry WHERE {where} ORDER BY rank, rowid LIMIT ?"  # noqa: S608 - ours
+    rows = db.execute(best, (*given, max(_POOL, task.limit)))
+    pool: list[int] = [number for (number,) in rows]
     scores = score_entries(task.query, pool, _around(db, pool), _corpus(db, task.query))
-    ranked = sorted(pool, key=lambda number: (-round(scores[number], 6), number))
-    found = [
-        _hit(db, sources, number, scores[number]) for number in ranked[: task.limit]
-    ]
-    return tuple(found), total
+    ranked = sorted(scores, key=lambda number: (-round(scores[number], 6), number))
+    hits = [_hit(db, sources, n, scores[n]) for n in ranked[: task.limit]]
+    return tuple(hits), total
 
 
 def _phrase(term: QueryTerm) -> str:
@@ -468,22 +534,25 @@ def _corpus(db: "Connection", query: Sequence[QueryTerm]) -> Corpus:
     return Corpus(entries or 0, (length or 0) / (entries or 1) or 1.0, found_in)
 
 
-def _around(db: "Connection", pool: Sequence[int]) -> dict[int, EntryTerms]:
+def _around(db: "Connection", pool: Iterable[int]) -> dict[int, EntryTerms]:
     near = "SELECT rowid, own, label, about FROM entry WHERE rowid BETWEEN ? AND ?"
-    return {
-        number: EntryTerms(own.split(), label, about.split())
-        for middle in pool
-        for number, own, label, about in db.execute(near, (middle - 2, middle + 1))
-    }
+    found: dict[int, EntryTerms] = {}
+    seen = -1
+    for middle in sorted(pool):
+        first, last = max(seen + 1, middle - REACH), middle + REACH
+        for number, own, label, about in db.execute(near, (first, last)):
+            found[number] = EntryTerms(own.split(), label, about.split())
+        seen = last
+    return found
 
 
 def _hit(db: "Connection", sources: _Sources, number: int, score: float) -> Hit:
     line, end_line, text, path = db.execute(
-        "SELECT line, end_line, text, path FROM entry JOIN file"
-        f" ON file.id = entry.rowid >> {_PLACE_BITS} WHERE entry.rowid = ?",
-        (number,),
+        "SELECT line, end_line, text, path FROM entry, file"
+        " WHERE entry.rowid = ? AND file.id = ?",
+        (number, number >> _PLACE_BITS),
     ).fetchone()
-    file = sources.files[path]
-    return Hit(
-        file.shown_as, line, end_line, file.tier, file.date, text, round(score, 4)
-    )
+    file = sources.file(os.fsdecode(path))
+    shown = text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]} [...]"
+    where = (file.shown_as, line, end_line, file.tier, file.date)
+    return Hit(*where, text=shown, score=round(score, 4))

@@ -1,0 +1,66 @@
+"""What the writing commands share: whose file, what is refused, what is said after."""
+
+import argparse
+import sys
+from datetime import datetime
+from typing import Any
+
+from openhands_memory.context.report import Memory, TierReport
+from openhands_memory.context.resolve import resolve_memory, tier_places
+from openhands_memory.layout import TierPlace
+
+__all__ = ["now", "refuses_secrets", "report_write", "tier_place"]
+
+
+def now() -> datetime:
+    """The user's local time, asked for at each write: a process may live past midnight."""
+    return datetime.now().astimezone()
+
+
+def tier_place(args: argparse.Namespace) -> TierPlace:
+    """The index that ``--workspace`` and ``--tier`` mean.
+
+    A tier is missing only where nobody knows the user's home; the project's is there.
+    """
+    places = tier_places(args.workspace)
+    return next((p for p in places if p.name == args.tier), places[-1])
+
+
+def refuses_secrets(text: str, *, force: bool) -> bool:
+    """Say which kinds of secret *text* holds; True if it must not be written."""
+    from openhands_memory.secrets import find_secrets
+
+    kinds = sorted({secret.kind for secret in find_secrets(text)})
+    if not kinds:
+        return False
+    what = f"it looks like it holds a secret ({', '.join(kinds)})"
+    if force:
+        print(f"written although {what}", file=sys.stderr)
+        return False
+    print(f"refused: {what}; use --force if it does not", file=sys.stderr)
+    return True
+
+
+def report_write(place: TierPlace, workspace: str, line: int) -> dict[str, Any]:
+    """Where the fact stands, and what the budget will now drop (said on stderr)."""
+    memory = resolve_memory(workspace)
+    tier = next((t for t in memory.tiers if t.file == place.path), None)
+    over = -memory.headroom if memory.headroom is not None else None
+    dropped = tier.dropped_lines if tier else None
+    if tier and tier.status == "truncated":
+        print(_will_not_load(memory, tier), file=sys.stderr)
+    return {
+        "path": place.path,
+        "line": line,
+        "over_budget": over,
+        "dropped_lines": None if dropped is None else [list(pair) for pair in dropped],
+    }
+
+
+def _will_not_load(memory: Memory, tier: TierReport) -> str:
+    ranges = ", ".join(
+        str(first) if first == last else f"{first}-{last}"
+        for first, last in tier.dropped_lines or ()
+    )
+    over = -(memory.headroom or 0)
+    return f"over budget by {over:,} characters: lines {ranges} will not load"

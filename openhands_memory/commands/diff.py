@@ -1,0 +1,39 @@
+"""``diff``: what one write of ours changed."""
+
+import argparse
+import sys
+
+from openhands_memory.commands._arguments import add_workspace
+from openhands_memory.commands.history import workspace_history
+from openhands_memory.sanitize import show_hidden
+
+EXAMPLE = "openhands-memory diff"
+
+_SHOWN, _NOTHING = 0, 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "id", metavar="ID", nargs="?", help="a write, from 'history' (default: the last)"
+    )
+    add_workspace(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from difflib import unified_diff
+
+    entries = workspace_history(args.workspace)
+    entry = next((e for e in entries if args.id in (None, e.id)), None)
+    if entry is None:
+        what = f"no write {args.id}" if args.id else "no writes of openhands-memory"
+        print(f"{what} here", file=sys.stderr)
+        return _NOTHING
+    before, after = map(_lines, entry.written)
+    names = (f"before {entry.id}", f"after {entry.id}")
+    for line in unified_diff(before, after, *names, lineterm=""):
+        print(show_hidden(line))
+    return _SHOWN
+
+
+def _lines(data: bytes | None) -> list[str]:
+    return (data or b"").decode("utf-8", "replace").splitlines()

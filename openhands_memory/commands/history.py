@@ -1,0 +1,50 @@
+"""``history``: every write of ours, newest first."""
+
+import argparse
+import sys
+
+from openhands_memory.commands._arguments import add_json, add_workspace, print_json
+from openhands_memory.context.resolve import tier_places
+from openhands_memory.upkeep.change import history_of
+from openhands_memory.upkeep.history import HistoryEntry
+
+EXAMPLE = "openhands-memory history --limit 5"
+
+_SHOWN, _NOTHING = 0, 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_workspace(parser)
+    parser.add_argument(
+        "--limit", metavar="N", type=int, default=20, help="writes (default: 20)"
+    )
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    entries = workspace_history(args.workspace)
+    if args.json:
+        print_json([_as_dict(entry) for entry in entries])
+    for entry in [] if args.json else entries[: args.limit]:
+        print(f"{entry.id}  {entry.time:%Y-%m-%d %H:%M}  {entry.writer}: {entry.reason}")
+        print(f"  {entry.path}")
+    if not entries and not args.json:
+        print("no writes of openhands-memory here", file=sys.stderr)
+    return _SHOWN if entries else _NOTHING
+
+
+def workspace_history(workspace: str) -> list[HistoryEntry]:
+    """Our writes in both tiers of *workspace*, newest first."""
+    found = [e for place in tier_places(workspace) for e in history_of(place.directory)]
+    return sorted(found, key=lambda entry: (entry.time, entry.id), reverse=True)
+
+
+def _as_dict(entry: HistoryEntry) -> dict[str, str | None]:
+    return {
+        "id": entry.id,
+        "time": entry.time.isoformat(),
+        "writer": entry.writer,
+        "reason": entry.reason,
+        "path": entry.path,
+        "undoes": entry.undoes,
+    }

@@ -1,0 +1,50 @@
+"""``log``: one note at the end of today's daily log."""
+
+import argparse
+
+from openhands_memory.commands._arguments import (
+    add_json,
+    add_tier,
+    add_workspace,
+    print_json,
+)
+from openhands_memory.commands._writes import now, refuses_secrets, tier_place
+from openhands_memory.upkeep.change import append_to
+from openhands_memory.upkeep.facts import as_fact
+
+EXAMPLE = 'openhands-memory log "load test at 05:00 UTC: 120 requests a second"'
+
+_DONE, _REFUSED = 0, 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", metavar="TEXT", help="the note; it becomes one line")
+    add_tier(parser)
+    add_workspace(parser)
+    parser.add_argument(
+        "--force", action="store_true", help="write it although it looks like a secret"
+    )
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    note = as_fact(args.text)
+    if refuses_secrets(note, force=args.force):
+        return _REFUSED
+    index = tier_place(args)
+    moment = now()
+    place = index._replace(below=(*index.below[:-1], f"{moment:%Y-%m-%d}.md"))
+    written = append_to(
+        place,
+        f"{note}\n".encode(),
+        now=moment,
+        writer="openhands-memory log",
+        reason="noted in the daily log",
+    )
+    line = (written.after or b"").count(b"\n")
+    if args.json:
+        report = {"path": place.path, "line": line}
+        print_json({**report, "over_budget": None, "dropped_lines": []})
+    else:
+        print(f"{place.path}:{line}")
+    return _DONE

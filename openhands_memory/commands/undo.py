@@ -1,0 +1,51 @@
+"""``undo``: take a write of ours back, byte for byte."""
+
+import argparse
+import sys
+
+from openhands_memory.commands._arguments import add_workspace
+from openhands_memory.commands._writes import now
+from openhands_memory.commands.history import workspace_history
+from openhands_memory.context.resolve import tier_places
+from openhands_memory.layout import TierPlace
+from openhands_memory.upkeep.change import newest_undoable, undo
+from openhands_memory.upkeep.history import HistoryEntry
+
+EXAMPLE = "openhands-memory undo"
+
+_DONE, _NOTHING = 0, 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "id", metavar="ID", nargs="?", help="a write, from 'history' (default: the last)"
+    )
+    add_workspace(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    entries = workspace_history(args.workspace)
+    if args.id is None:
+        entry = newest_undoable(entries)
+    else:
+        entry = next((e for e in entries if e.id == args.id), None)
+    if entry is None:
+        what = f"no write {args.id} here" if args.id else "nothing to undo here"
+        print(what, file=sys.stderr)
+        return _NOTHING
+    undo(_place_of(entry, args.workspace), entry, now=now(), writer=_WRITER)
+    print(f"took back {entry.id} ({entry.reason}): {entry.path}")
+    return _DONE
+
+
+_WRITER = "openhands-memory undo"
+
+
+def _place_of(entry: HistoryEntry, workspace: str) -> TierPlace:
+    """The place that the entry's write was made at, in the tier that it belongs to."""
+    for place in tier_places(workspace):
+        start = f"{place.directory}/"
+        if entry.path.startswith(start):
+            name = entry.path[len(start) :]
+            return place._replace(below=(*place.below[:-1], *name.split("/")))
+    raise LookupError(entry.path)

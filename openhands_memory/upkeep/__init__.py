@@ -1,0 +1,1 @@
+"""For the people who keep the files: facts, search, lint, history, merge and import."""

@@ -1,0 +1,113 @@
+"""A change of a memory file, from the reason to the history.
+
+Flow: asks `writing` to write, `history` to remember, `trust` to keep an approval.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from hashlib import sha256
+
+from openhands_memory import trust, writing
+from openhands_memory.layout import TierPlace
+from openhands_memory.upkeep.history import (
+    HistoryEntry,
+    UndoRefusedError,
+    read_history,
+    record_write,
+)
+from openhands_memory.writing import Written
+
+__all__ = ["append_to", "change", "history_of", "newest_undoable", "undo"]
+
+
+def change(
+    place: TierPlace,
+    by: Callable[[bytes | None], bytes | None],
+    *,
+    now: datetime,
+    writer: str,
+    reason: str,
+    undoes: str | None = None,
+) -> Written:
+    """Replace the file at *place* by what *by* makes of it, and remember it.
+
+    Raises:
+        MemoryFileError: The file could not be written; it is as it was.
+    """
+
+    def remember(written: Written) -> None:
+        root = str(trust.state_directory())
+        record_write(
+            root,
+            place.path,
+            written,
+            now=now,
+            writer=writer,
+            reason=reason,
+            undoes=undoes,
+        )
+
+    written = writing.change_file(place, by, before_write=remember)
+    _keep_approval(place, written)
+    return written
+
+
+def append_to(
+    place: TierPlace, record: bytes, *, now: datetime, writer: str, reason: str
+) -> Written:
+    """Append the lines of *record* to the daily log at *place*, and remember it.
+
+    Raises:
+        MemoryFileError: The log could not be written; it is as it was.
+    """
+
+    def remember(written: Written) -> None:
+        root = str(trust.state_directory())
+        record_write(root, place.path, written, now=now, writer=writer, reason=reason)
+
+    return writing.append_record(place, record, before_write=remember)
+
+
+def newest_undoable(history: list[HistoryEntry]) -> HistoryEntry | None:
+    """The newest write in *history* (newest first) that was not taken back."""
+    undone = {entry.undoes for entry in history if entry.undoes}
+    for entry in history:
+        if entry.id not in undone and entry.undoes is None:
+            return entry
+    return None
+
+
+def undo(
+    place: TierPlace, entry: HistoryEntry, *, now: datetime, writer: str
+) -> Written:
+    """Take one write back, byte for byte; a file that it created is removed.
+
+    Raises:
+        UndoRefusedError: The file was changed since; nothing is written.
+        MemoryFileError: The file could not be written; it is as it was.
+    """
+
+    def back(found: bytes | None) -> bytes | None:
+        if found != entry.written.after:
+            raise UndoRefusedError(
+                f"{entry.path} was changed after {entry.id}, so taking that back would "
+                "take the later change with it; undo the later one first, or edit the "
+                "file (openhands-memory diff shows what the write did)"
+            )
+        return entry.written.before
+
+    reason = f"undo of {entry.id}"
+    return change(place, back, now=now, writer=writer, reason=reason, undoes=entry.id)
+
+
+def history_of(directory: str) -> list[HistoryEntry]:
+    """Our writes in *directory*, newest first."""
+    return list(read_history(str(trust.state_directory()), directory))
+
+
+def _keep_approval(place: TierPlace, written: Written) -> None:
+    """A write of ours does not make an approved project memory a stranger's."""
+    if place.name != "project" or written.before is None or written.after is None:
+        return
+    if trust.is_approved(place.base, sha256(written.before).hexdigest()):
+        trust.approve(place.base, sha256(written.after).hexdigest())

@@ -1,0 +1,164 @@
+"""A memory file as sections of facts: what stands under which heading.
+
+Pure. A fact is a bullet with all that belongs to it, or a paragraph; a heading is none.
+The marks of the generated part begin a section too, so that what a person wrote and what
+was generated are kept apart.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from openhands_memory.upkeep.document import (
+    Document,
+    Entry,
+    fact_key,
+)
+
+__all__ = [
+    "Fact",
+    "Heading",
+    "Section",
+    "as_heading",
+    "facts_of",
+    "sections_of",
+]
+
+_HEADING: Final = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
+_CLOSING_HASHES: Final = re.compile(r"[ \t]+#+[ \t]*\Z")
+
+
+class Heading(NamedTuple):
+    """A heading's *line* as it stands; *key* is what the same title elsewhere shares."""
+
+    depth: int
+    key: str
+    line: str
+
+
+class Fact(NamedTuple):
+    """A fact and where it stands.
+
+    Attributes: *line* and *end_line* are numbered from 1, both inclusive; *key* is what
+    the same fact elsewhere shares; *kind* is ``bullet`` or ``text``; *lines* are its
+    own, without what all of them are indented by; *generated* says that it stands in
+    the generated part.
+    """
+
+    line: int
+    end_line: int
+    key: str
+    kind: str
+    lines: tuple[str, ...]
+    headings: tuple[Heading, ...] = ()
+    generated: bool = False
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+
+@dataclass(slots=True)
+class Section:
+    """What stands from one heading, or mark, to the next; *added* is to go there."""
+
+    path: tuple[str, ...]
+    heading: Heading | None
+    generated: bool
+    lines: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    facts: list[Fact] = field(default_factory=list[Fact])
+    first_line: int = 1
+    new: bool = False
+    marked: bool = False
+    added: list[Fact] = field(default_factory=list[Fact])
+
+    @property
+    def end_of_facts(self) -> int:
+        """Where one more fact goes, as an index of *lines*."""
+        if self.facts:
+            return self.facts[-1].end_line - self.first_line + 1
+        return 1 if self.heading or self.marked else len(self.lines)
+
+
+def as_heading(line: str) -> Heading | None:
+    """*line* as a heading, if it is one."""
+    found = _HEADING.match(line)
+    if not found:
+        return None
+    title = _CLOSING_HASHES.sub("", found[2])
+    return Heading(len(found[1]), " ".join(title.split()).casefold(), line)
+
+
+def facts_of(document: Document) -> list[Fact]:
+    """All facts, in their order."""
+    return [fact for section in sections_of(document) for fact in section.facts]
+
+
+def sections_of(document: Document) -> list[Section]:
+    """All sections, the first of which may be empty."""
+    return _Reading(document).sections
+
+
+class _Reading:
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.above: list[Heading] = []
+        self.sections = [Section((), None, generated=False)]
+        generated = document.generated
+        marks = [generated.start - 1, generated.stop] if generated else []
+        todo = sorted(
+            [(mark + 1, None) for mark in marks]
+            + [(entry.line, entry) for entry in document.entries],
+            key=lambda found: found[0],
+        )
+        for line, entry in todo:
+            if entry is None:
+                self._begin(line, None)
+            else:
+                self._read(entry)
+        self._end(len(document.lines))
+
+    def _read(self, entry: Entry) -> None:
+        heading = as_heading(self.document.lines[entry.line - 1])
+        if entry.kind != "heading" or not heading:
+            kind = "bullet" if entry.kind == "bullet" else "text"
+            self._add(entry.line, entry.end_line, kind)
+            return
+        self.above = [h for h in self.above if h.depth < heading.depth] + [heading]
+        self._begin(entry.line, heading)
+        below = entry.line + 1
+        while below <= entry.end_line and not self.document.lines[below - 1].strip():
+            below += 1
+        if below <= entry.end_line:
+            self._add(below, entry.end_line, "text")
+
+    def _begin(self, line: int, heading: Heading | None) -> None:
+        self._end(line - 1)
+        path = tuple(h.key for h in self.above)
+        inside = self.document.generated
+        # Its indexes are the lines' numbers, and the mark's above them, less one.
+        generated = bool(inside) and inside.start <= line <= inside.stop
+        section = Section(path, heading, generated, first_line=line)
+        section.marked = heading is None
+        self.sections.append(section)
+
+    def _end(self, line: int) -> None:
+        section = self.sections[-1]
+        span = slice(section.first_line - 1, line)
+        pairs = zip(self.document.lines[span], self.document.ends[span], strict=True)
+        section.lines = list(pairs)
+
+    def _add(self, line: int, end_line: int, kind: str) -> None:
+        lines = self.document.lines[line - 1 : end_line]
+        indent = len(lines[0]) - len(lines[0].lstrip())
+        own = tuple(_without_indent(text, indent) for text in lines)
+        key = fact_key(Entry(line, end_line, "\n".join(own).rstrip()))
+        section = self.sections[-1]
+        section.facts.append(
+            Fact(line, end_line, key, kind, own, tuple(self.above), section.generated)
+        )
+
+
+def _without_indent(line: str, indent: int) -> str:
+    found = len(line) - len(line.lstrip())
+    return line[min(found, indent) :]

@@ -1,0 +1,203 @@
+"""Facts of one memory file brought into another: once, in their order, below their
+headings.
+
+Pure: bytes in, bytes out. What stands here is never moved or changed, and the result is
+read again before it is handed out: it holds all that was here and all that came, or
+there is none.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from openhands_memory.errors import MemoryToolError
+from openhands_memory.upkeep.document import (
+    Document,
+    decode_file,
+    encode_file,
+    parse_document,
+    render_document,
+)
+from openhands_memory.upkeep.sections import (
+    Fact,
+    Heading,
+    Section,
+    facts_of,
+    sections_of,
+)
+
+__all__ = ["Brought", "TransferRefusedError", "bring_facts", "bring_in", "facts_in"]
+
+
+class TransferRefusedError(MemoryToolError, ValueError):
+    """A file's facts cannot be told apart safely; the message says why."""
+
+
+class Brought(NamedTuple):
+    """What came of it: the new bytes, the facts *taken*, and how many were here."""
+
+    data: bytes | None
+    taken: tuple[Fact, ...]
+    present: int
+
+
+def facts_in(data: bytes) -> list[Fact]:
+    """All facts of a file's bytes, in their order.
+
+    Raises:
+        TransferRefusedError: It is no text, or its code never ends.
+    """
+    return facts_of(parse_document(_text_of(data)))
+
+
+def bring_in(mine: bytes | None, theirs: bytes) -> Brought:
+    """*mine* with the facts of *theirs* that it does not have.
+
+    A file that is not here is taken as it is, unless there is no fact in it.
+
+    Raises:
+        TransferRefusedError: Either cannot be read or joined; nothing is changed.
+    """
+    facts = facts_in(theirs)
+    if mine is None:
+        return Brought(theirs if facts else None, tuple(facts), 0)
+    return bring_facts(mine, facts)
+
+
+def bring_facts(mine: bytes | None, facts: Sequence[Fact]) -> Brought:
+    """*mine* with those of *facts* that it does not have yet, each one once.
+
+    Each goes to the end of its own heading's part, and the heading is brought along if
+    there is none; facts without one go to those without one, or else to the end.
+
+    Raises:
+        TransferRefusedError: The facts cannot be joined; nothing is changed.
+    """
+    data = mine or b""
+    file = decode_file(data)
+    here = parse_document(_text_of(data))
+    if file.codec != "utf-8":
+        facts = [_without_surrogates(fact) for fact in facts]
+    before = facts_of(here)
+    seen = {fact.key for fact in before}
+    taken = [f for f in facts if f.key not in seen and not seen.add(f.key)]
+    if not taken:
+        return Brought(mine, (), len(facts))
+    text = render_document(_with_facts(here, taken))
+    after = Counter(fact.key for fact in facts_of(parse_document(text)))
+    if not Counter(fact.key for fact in (*before, *taken)) <= after:
+        msg = "what comes would read as part of what stands here, such as open HTML"
+        raise TransferRefusedError(msg)
+    return Brought(encode_file(file, text), tuple(taken), len(facts) - len(taken))
+
+
+def _text_of(data: bytes) -> str:
+    file = decode_file(data)
+    if file.looks_binary or not file.exact:
+        raise TransferRefusedError("is no text that can be written back as it was")
+    opened = parse_document(file.text).fences.left_open
+    if opened is not None:
+        msg = f"the code fence at line {opened + 1} never closes; close it first"
+        raise TransferRefusedError(msg)
+    return file.text
+
+
+def _without_surrogates(fact: Fact) -> Fact:
+    """Invalid UTF-8 cannot be written as UTF-16."""
+
+    def clean(text: str) -> str:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+    return fact._replace(key=clean(fact.key), lines=tuple(map(clean, fact.lines)))
+
+
+# --- Where a fact goes ------------------------------------------------------------------
+
+
+def _with_facts(here: Document, facts: Sequence[Fact]) -> Document:
+    sections = sections_of(here)
+    zones = {section.generated for section in sections}
+    for fact in facts:
+        zone = fact.generated and True in zones
+        _section_for(sections, fact, zone).added.append(fact)
+    newline = _newline_of(here)
+    lines: list[str] = []
+    ends: list[str] = []
+    for line, end in _rendered(sections, newline):
+        if ends and not ends[-1]:
+            ends[-1] = newline
+        lines.append(line)
+        ends.append(end)
+    return Document(tuple(lines), tuple(ends))
+
+
+def _newline_of(document: Document) -> str:
+    ends = [end for end in document.ends if end]
+    return Counter(ends).most_common(1)[0][0] if ends else "\n"
+
+
+def _section_for(sections: list[Section], fact: Fact, zone: bool) -> Section:
+    path = tuple(heading.key for heading in fact.headings)
+    mine = [section for section in sections if section.generated == zone]
+    if not path:
+        above = [s for s in mine if not s.path and (s.facts or s.added)]
+        return (above or mine)[-1]
+    same = [s for s in mine if s.path == path]
+    alike = [s for s in mine if s.heading and s.path[-1] == path[-1]]
+    if same or len(alike) == 1:
+        return (same or alike)[-1]
+    for length in range(len(path) - 1, 0, -1):
+        below = [s for s in mine if s.path[:length] == path[:length]]
+        if below:
+            return _add_headings(sections, below[-1], fact.headings, length)
+    return _add_headings(sections, mine[-1], fact.headings, 0)
+
+
+def _add_headings(
+    sections: list[Section], after: Section, headings: tuple[Heading, ...], known: int
+) -> Section:
+    at = next(n for n, section in enumerate(sections) if section is after)
+    path = tuple(heading.key for heading in headings)
+    for length in range(known + 1, len(path) + 1):
+        after = Section(path[:length], headings[length - 1], after.generated, new=True)
+        at += 1
+        sections.insert(at, after)
+    return after
+
+
+# --- Lines ------------------------------------------------------------------------------
+
+
+def _rendered(
+    sections: Sequence[Section], newline: str
+) -> Iterator[tuple[str, str]]:
+    blank_before = True
+    after_new = False
+    for section in sections:
+        lines = list(_section_lines(section, newline))
+        first = lines[0][0] if lines else ""
+        if first.strip() and not blank_before and (section.new or after_new):
+            yield "", newline
+        yield from lines
+        if lines:
+            blank_before = not lines[-1][0].strip()
+            after_new = section.new or (after_new and blank_before)
+
+
+def _section_lines(section: Section, newline: str) -> Iterator[tuple[str, str]]:
+    lines = section.lines
+    if section.new and section.heading:
+        lines = [(section.heading.line, newline)]
+    at = len(lines) if section.new else section.end_of_facts
+    yield from lines[:at]
+    standing = section.facts[-1].kind if section.facts else ""
+    for fact in section.added:
+        if standing and "text" in (standing, fact.kind):
+            yield "", newline
+        for line in fact.lines:
+            yield line, newline
+        standing = fact.kind
+    below = lines[at:]
+    if section.added and standing == "text" and below and below[0][0].strip():
+        yield "", newline  # a rule right below it would make it a heading
+    yield from below
