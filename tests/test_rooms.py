@@ -27,7 +27,7 @@ PATH_TEXT: Final = {
         *("basename", "commonpath", "commonprefix", "dirname", "isabs", "join"),
         *("normcase", "normpath", "sep", "split", "splitdrive", "splitext"),
     )
-} | {"os.PathLike", "os.altsep", "os.fspath", "os.sep"}
+} | {"os.PathLike", "os.altsep", "os.curdir", "os.fspath", "os.sep"}
 
 #: Values in, values out. Methods that would touch anything are forbidden as calls.
 PURE: Final = PATH_TEXT | {
@@ -150,9 +150,10 @@ ROOMS: Final[Mapping[str, Room]] = {
     ),
     "context.report": pure("layout", "context.render"),
     "context.guidance": pure("layout", "prompts", "context.report"),
-    "context.locate": flow(
-        *("config", "layout", "options", "store"), calls=("exists",)
+    "context.lone": pure(
+        *("fences", "layout", "sanitize", "context.render", "context.report")
     ),
+    "context.locate": flow("config", "layout", "options", "store"),
     "context.resolve": flow(
         *(*GROUND, "store", "trust", "context.*"),
         # One function asks where the user tier and the workspace are, against the
@@ -171,11 +172,20 @@ ROOMS: Final[Mapping[str, Room]] = {
         *("errors", "layout", "trust", "upkeep.facts", "upkeep.history", "writing")
     ),
     "upkeep.document": pure("fences"),
+    "upkeep.sections": pure("upkeep.document"),
+    "upkeep.pairing": pure("upkeep.document", "upkeep.sections"),
+    "upkeep.transfer": pure("errors", "upkeep.document", "upkeep.sections"),
+    "upkeep.three_way": pure(
+        "upkeep.document", "upkeep.pairing", "upkeep.sections", "upkeep.transfer"
+    ),
+    # What a person names is a checkout, a memory directory, or a file.
+    "upkeep.tier_files": flow("errors", "layout", "store", outside=("os.path.isdir",)),
     "upkeep.findings": pure(),
     "upkeep.lint": pure(
         *("layout", "sanitize", "secrets"),
         *("upkeep.document", "upkeep.findings", "upkeep.lint_*"),
     ),
+    "upkeep.lint_run": flow("errors", "layout", "store", "upkeep.*"),
     "upkeep.lint_*": pure(
         *("options", "sanitize"),
         *("upkeep.document", "upkeep.findings", "upkeep.lint_*"),
@@ -256,7 +266,10 @@ def reach_of(source: str) -> Reach:
     inner: set[ast.AST] = set()
     for node in ast.walk(tree):  # outermost first: the longest chain of each name
         if isinstance(node, ast.Call):
-            reach.calls.add(_last_name(node.func))
+            root = _root_name(node.func)
+            # A sibling's function answers to its own room, whatever it is called.
+            if not _is_below(PACKAGE)(bound.get(root, "")):
+                reach.calls.add(_last_name(node.func))
         if node in inner or not isinstance(node, ast.Name | ast.Attribute):
             continue
         chain: list[str] = []
@@ -274,6 +287,12 @@ def reach_of(source: str) -> Reach:
 
 def _is_below(module: str) -> Callable[[str], bool]:
     return lambda name: name == module or name.startswith(f"{module}.")
+
+
+def _root_name(function: ast.expr) -> str:
+    while isinstance(function, ast.Attribute):
+        function = function.value
+    return function.id if isinstance(function, ast.Name) else ""
 
 
 def _last_name(function: ast.expr) -> str:
@@ -435,6 +454,11 @@ def test_a_package_in_order_has_no_strays(toy: Callable[[str, str], list[str]]) 
         ("context/tail.py", "from . import resolve", "context.tail imports ..resolve"),
         ("context/tail.py", "from .. import store", "context.tail imports ...store"),
         ("value.py", "X = open('a')", "value calls open()"),
+        (
+            "context/resolve.py",
+            "X = store.read()\nY = HOME.read_text()",
+            "context.resolve calls read_text()",
+        ),
         ("value.py", "X = Path('a').read_text()", "value calls read_text()"),
         ("value.py", "def f(p):\n    return p.stat()", "value calls stat()"),
         (

@@ -107,16 +107,17 @@ class _Words(NamedTuple):
 _MIN_WORDS: Final = 5
 #: Under another heading a fact may be worded alike and mean another thing.
 _MANY_WORDS: Final = 9
+#: A longer entry is a text of its own.
+_MAX_CHARS: Final = 2000
 #: Words that one side may have more, as a part of what both have.
 _SHARED: Final = 0.8
 #: Entries with the same rare word that are compared; bounded, so that time is too.
 _MOST_COMPARED: Final = 12
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
-#: Names, numbers, code: what tells two facts apart that are worded alike.
-_FIXED: Final = re.compile(
-    r"`[^`\n]+`|\S*\d\S*|\S*[\w)][/._@:\\-]\w\S*|\b\w*[a-z][A-Z]\w*|\b[A-Z]{2,}\b"
-)
+#: Code, and names with a number or a mark in them: what tells two facts apart that are worded alike.
+_CODE: Final = re.compile(r"`[^`\n]+`")
+_NAME: Final = re.compile(r"\d|[\w)][/._@:\\-]\w|[a-z][A-Z]|\A[A-Z]{2,}\Z")
 _FILLER: Final = frozenset(
     """a an the this that these those it its of in on at to for from by with as is are
     was were be been being has have had and or so then also just please always should
@@ -141,9 +142,8 @@ def _near_twins(entries: Sequence[Entry]) -> Iterator[tuple[Entry, Entry]]:
     Each entry is looked up by its rarest words alone: two that share four words in five
     share one of those (prefix filtering).
     """
-    bags = [
-        bag for entry in entries if len((bag := _words_of(entry)).words) >= _MIN_WORDS
-    ]
+    short = (entry for entry in entries if len(entry.text) <= _MAX_CHARS)
+    bags = [bag for bag in map(_words_of, short) if len(bag.words) >= _MIN_WORDS]
     common: dict[str, int] = defaultdict(int)
     for bag in bags:
         for word in bag.words:
@@ -173,7 +173,9 @@ def _first_near(
 def _words_of(entry: Entry) -> _Words:
     text = _DATE_LEAD.sub("", entry.text, count=1)
     words = [w.replace("\u2019", "'") for w in map(str.casefold, _WORD.findall(text))]
-    fixed = {found.strip("`.,;:()[]*_\"'").casefold() for found in _FIXED.findall(text)}
+    names = (token.strip("`.,;:!?()[]*_\"'") for token in text.split())
+    fixed = {name.casefold() for name in names if _NAME.search(name)}
+    fixed |= {code.casefold() for code in _CODE.findall(text)}
     fixed |= _TURNS.intersection(words)
     stems = dict.fromkeys(_stem(word) for word in words if word not in _FILLER)
     return _Words(entry, stems, frozenset(fixed))

@@ -106,8 +106,10 @@ def _opcodes(
     middle = SequenceMatcher(
         None, a[top : len(a) - end], b[top : len(b) - end], autojunk=False
     )
-    codes = [(tag, i1 + top, i2 + top, j1 + top, j2 + top)
-             for tag, i1, i2, j1, j2 in middle.get_opcodes()]
+    codes = [
+        (tag, i1 + top, i2 + top, j1 + top, j2 + top)
+        for tag, i1, i2, j1, j2 in middle.get_opcodes()
+    ]
     return [
         ("equal", 0, top, 0, top),
         *codes,
@@ -122,7 +124,9 @@ def _pairs(base: Sequence[Unit], side: Sequence[Unit]) -> list[tuple[int, int]]:
     anchors: list[tuple[int, int]] = []
     start = 0
     for at, old in enumerate(olds if len(olds) * len(news) <= _MOST_PAIRS else ()):
-        alike = [(_alike(base[old], side[news[n]]), -n) for n in range(start, len(news))]
+        alike = [
+            (_alike(base[old], side[news[n]]), -n) for n in range(start, len(news))
+        ]
         best, place = max(alike, default=(0.0, 0))
         if best >= _ALIKE:
             anchors.append((at, -place))

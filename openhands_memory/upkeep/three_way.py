@@ -7,7 +7,7 @@ stands in the result twice, between the marks that git uses.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
@@ -47,16 +47,19 @@ def merge_texts(base: str, ours: str, theirs: str) -> Merged:
         raise TransferRefusedError("a code fence never closes")
     merged = _merge(*map(units_of, documents), once=True)
     lines = list(chain.from_iterable(unit.lines for unit in merged))
-    last = [document.ends[-1] if document.lines else "" for document in documents]
-    ends_open = not (last[1] if bool(last[1]) != bool(last[0]) else last[2])
+    conflicts = sum(unit.kind == "conflict" for unit in merged)
     ends = [newline_of(documents[1])] * len(lines)
-    if ends and ends_open and base:
+    if ends and not conflicts and not _ends_its_last_line(*documents):
         ends[-1] = ""
     text = render_document(Document(tuple(lines), tuple(ends)))
-    conflicts = sum(unit.kind == "conflict" for unit in merged)
     if not conflicts:
         _check(merged, parse_document(text))
     return Merged(text, conflicts)
+
+
+def _ends_its_last_line(*documents: Document) -> bool:
+    base, ours, theirs = (bool(d.ends) and bool(d.ends[-1]) for d in documents)
+    return ours if ours != base else theirs
 
 
 def _check(merged: Sequence[Unit], found: Document) -> None:
@@ -78,35 +81,37 @@ def _merge(
 ) -> list[Unit]:
     """The merged units; *once* says that a fact stands in the result only once."""
     mine, other = change_between(base, ours), change_between(base, theirs)
-    kept = [_settle(*fates) for fates in zip(base, mine.fates, other.fates, strict=True)]
+    kept = [
+        _settle(*fates) for fates in zip(base, mine.fates, other.fates, strict=True)
+    ]
     if once:
         _drop_known(kept, mine, other)
     merged: list[Unit] = []
     for number in range(len(base) + 1):
         merged += _both(mine.added[number], other.added[number])
-        merged += kept[number : number + 1][0] if number < len(base) else []
+        merged += kept[number] if number < len(base) else []
     return merged
 
 
 def _settle(base: Unit, mine: Unit | None, other: Unit | None) -> list[Unit]:
     """What is left of one unit of the base."""
-    if mine == other or other == base:
-        return [mine] if mine else []
-    if mine == base:
-        return [other] if other else []
-    mine_same = mine is not None and mine[:2] == base[:2]
-    other_same = other is not None and other[:2] == base[:2]
-    if mine_same or other_same:  # no more than white space was changed on that side
-        kept = other if mine_same else mine
-        return [kept] if kept else []
-    if mine and other:
-        if mine[:2] == other[:2]:
-            return [mine]
-        if lines := _merge_lines(base, mine, other):
-            return [lines]
-    if not base.is_fact:
-        return [unit for unit in (mine, other) if unit]
-    return [_conflict(mine, other)]
+    if mine == base or other == base:
+        kept = other if mine == base else mine
+    elif _is_same(base, mine) or _is_same(base, other):  # but for its white space
+        kept = other if _is_same(base, mine) else mine
+    elif mine and other:
+        if not _is_same(mine, other):
+            return [_merge_lines(base, mine, other) or _conflict(mine, other)]
+        kept = mine
+    elif mine or other:
+        return [_conflict(mine, other)]
+    else:
+        kept = None
+    return [kept] if kept else []
+
+
+def _is_same(unit: Unit, other: Unit | None) -> bool:
+    return other is not None and unit[:2] == other[:2]
 
 
 def _merge_lines(base: Unit, mine: Unit, other: Unit) -> Unit | None:
@@ -129,20 +134,83 @@ def _conflict(mine: Unit | None, other: Unit | None) -> Unit:
     return Unit("conflict", "", (_OURS, *sides[0], _BETWEEN, *sides[1], _THEIRS))
 
 
-def _drop_known(kept: Iterable[list[Unit]], mine: Change, other: Change) -> None:
-    """Drop what either side added and is there already."""
+def _drop_known(kept: Sequence[Sequence[Unit]], mine: Change, other: Change) -> None:
+    """Drop what one side added and the other has, and headings that it leaves bare."""
     stand = {unit.key for units in kept for unit in units if unit.is_fact}
+    for units, *fates in zip(kept, mine.fates, other.fates, strict=True):
+        if units and units[0].kind == "conflict":
+            stand |= {unit.key for unit in fates if unit}
     ours = {unit.key for unit in (*mine.fates, *chain(*mine.added)) if unit}
-    edited = {unit.key for unit in other.fates if unit and unit.is_fact} - ours
+    edited_there = stand - ours
     for units in mine.added:
-        units[:] = [u for u in units if not (u.is_fact and u.key in stand & edited)]
+        units[:] = _unknown(units, edited_there)
     stand |= {unit.key for unit in chain(*mine.added) if unit.is_fact}
     for units in other.added:
-        runs = _runs(units)
-        for run in runs:
-            facts = [unit for unit in run if unit.is_fact]
-            left = [u for u in run if not (u.is_fact and u.key in stand)]
-            stand |= {unit.key for unit in facts}
-            nothing_left = facts and not any(unit.is_fact for unit in left)
-            run[:] = [] if nothing_left else left
-        units[:] = chain(*runs)
+        units[:] = _unknown(units, stand)
+
+
+def _unknown(units: Sequence[Unit], stand: set[str]) -> list[Unit]:
+    found: list[Unit] = []
+    for run in _runs(units):
+        left = [u for u in run if not (u.is_fact and u.key in stand)]
+        if len(left) == len(run) or any(unit.is_fact for unit in left):
+            found += left
+    return found
+
+
+# --- What is new on both sides ----------------------------------------------------------
+
+
+def _both(mine: Sequence[Unit], other: Sequence[Unit]) -> list[Unit]:
+    """What was added at one place: first ours, then theirs, heading by heading."""
+    if not mine or not other:
+        return [*(mine or other)]
+    runs, more = _runs(mine), _runs(other)
+    runs[0] = _joined(runs[0], more[0])
+    for number, run in enumerate(more[1:], 1):
+        if (at := _index(runs, run)) is not None:
+            runs[at] = _joined(runs[at], run[1:])
+            continue
+        later = (_index(runs, below) for below in more[number + 1 :])
+        at = next((at for at in later if at is not None), len(runs))
+        runs.insert(at, run)
+        if (above := runs[at - 1]) and above[-1].kind != "blank":
+            above.append(_BLANK)
+        if at + 1 < len(runs) and run[-1].kind != "blank":
+            run.append(_BLANK)
+    return list(chain.from_iterable(runs))
+
+
+def _runs(units: Sequence[Unit]) -> list[list[Unit]]:
+    """*units* cut before each heading and mark; the first run has neither."""
+    runs: list[list[Unit]] = [[]]
+    for unit in units:
+        if unit.kind in ("heading", "mark"):
+            runs.append([])
+        runs[-1].append(unit)
+    return runs
+
+
+def _index(runs: Sequence[Sequence[Unit]], like: Sequence[Unit]) -> int | None:
+    same = (n for n, run in enumerate(runs) if n and run[0][:2] == like[0][:2])
+    return next(same, None)
+
+
+def _joined(run: Sequence[Unit], more: Sequence[Unit]) -> list[Unit]:
+    """*run* with *more* at its end, blank lines as they were."""
+    more = [u for u in more if u.kind != "other" or u not in run]
+    body, blanks = _without_blanks_below(run)
+    rest, blanks_of_rest = _without_blanks_below(more)
+    if not body or not rest:
+        return [*(run if body else more)]
+    separate = body[-1].is_fact and "text" in (body[-1].kind, rest[0].kind)
+    if separate and rest[0].kind != "blank":
+        body = [*body, _BLANK]
+    return [*body, *rest, *(blanks or blanks_of_rest)]
+
+
+def _without_blanks_below(units: Sequence[Unit]) -> tuple[list[Unit], list[Unit]]:
+    end = len(units)
+    while end and units[end - 1].kind == "blank":
+        end -= 1
+    return [*units[:end]], [*units[end:]]

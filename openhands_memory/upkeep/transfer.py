@@ -26,7 +26,14 @@ from openhands_memory.upkeep.sections import (
     sections_of,
 )
 
-__all__ = ["Brought", "TransferRefusedError", "bring_facts", "bring_in", "facts_in"]
+__all__ = [
+    "Brought",
+    "TransferRefusedError",
+    "bring_facts",
+    "bring_in",
+    "facts_in",
+    "newline_of",
+]
 
 
 class TransferRefusedError(MemoryToolError, ValueError):
@@ -120,7 +127,7 @@ def _with_facts(here: Document, facts: Sequence[Fact]) -> Document:
     for fact in facts:
         zone = fact.generated and True in zones
         _section_for(sections, fact, zone).added.append(fact)
-    newline = _newline_of(here)
+    newline = newline_of(here)
     lines: list[str] = []
     ends: list[str] = []
     for line, end in _rendered(sections, newline):
@@ -131,7 +138,8 @@ def _with_facts(here: Document, facts: Sequence[Fact]) -> Document:
     return Document(tuple(lines), tuple(ends))
 
 
-def _newline_of(document: Document) -> str:
+def newline_of(document: Document) -> str:
+    """The line end that most lines have."""
     ends = [end for end in document.ends if end]
     return Counter(ends).most_common(1)[0][0] if ends else "\n"
 
@@ -168,9 +176,7 @@ def _add_headings(
 # --- Lines ------------------------------------------------------------------------------
 
 
-def _rendered(
-    sections: Sequence[Section], newline: str
-) -> Iterator[tuple[str, str]]:
+def _rendered(sections: Sequence[Section], newline: str) -> Iterator[tuple[str, str]]:
     blank_before = True
     after_new = False
     for section in sections:

@@ -380,10 +380,10 @@ def test_acp_server_is_sent_the_block_once(project, tmp_path):
 def sub_agent() -> str:
     """A kind of sub-agent as the SDK's factories make it; registered once for all."""
     definition = AgentDefinition(
-        name="memory-test-helper",
-        description="Helps.",
+        name="memory-test-scout",
+        description="Looks around.",
         tools=[],
-        system_prompt="You are a helper.",
+        system_prompt="You are a scout.",
     )
     factory = agent_definition_to_factory(definition)
     register_agent_if_absent(definition.name, factory, definition)

@@ -71,6 +71,14 @@ def test_what_whole_lines_leave_over_goes_to_the_other_tier() -> None:
     assert project.kept[-1] == 499
 
 
+def test_what_is_left_over_goes_to_the_last_tier_first() -> None:
+    lines = ["x" * 99] * 50
+    room = 2 * (len(TRUNCATION_NOTICE) + 5 * 100 + 60)
+    budget = len(USER) + len(PROJECT) + 4 + room
+    _, (user, project) = render_text([Body(USER, lines), Body(PROJECT, lines)], budget)
+    assert (len(user.kept), len(project.kept)) == (5, 6)
+
+
 def test_a_tier_that_is_not_complete_carries_the_notice() -> None:
     text, (part,) = render_text([Body(PROJECT, ["a"], complete=False)], 6000)
     assert text == f"{PROJECT}\n{TRUNCATION_NOTICE}\na"

@@ -1,0 +1,72 @@
+"""What `merge` and `import` share: taking facts in, and saying which."""
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from openhands_memory.commands._writes import now
+from openhands_memory.layout import TierPlace
+from openhands_memory.sanitize import show_hidden
+from openhands_memory.upkeep.change import change
+from openhands_memory.upkeep.sections import Fact
+from openhands_memory.upkeep.tier_files import read_file
+from openhands_memory.upkeep.transfer import Brought
+
+__all__ = ["count", "fact_as_dict", "print_fact", "remark_secrets", "take"]
+
+
+def take(
+    here: TierPlace,
+    bring: Callable[[bytes | None], Brought],
+    *,
+    writer: str,
+    reason: str,
+    dry_run: bool = False,
+) -> Brought:
+    """Replace the file *here* by what *bring* makes of it; what it took is returned.
+
+    Raises:
+        TransferRefusedError: The facts cannot be joined; nothing is changed.
+        MemoryFileError: The file could not be read or written; it is as it was.
+    """
+    mine = read_file(here)
+    brought = bring(mine)
+    if dry_run or brought.data == mine:
+        return brought  # not even a directory is made
+
+    def by(found: bytes | None) -> bytes | None:
+        nonlocal brought
+        brought = bring(found)
+        return brought.data
+
+    change(here, by, now=now(), writer=writer, reason=reason)
+    return brought
+
+
+def print_fact(start: str, text: str) -> None:
+    """The fact's first line behind *start*, the others indented, hidden parts shown."""
+    first, *more = show_hidden(text).split("\n")
+    print(f"{start}{first}")
+    for line in more:
+        print(f"    {line}")
+
+
+def fact_as_dict(path: str, fact: Fact) -> dict[str, Any]:
+    """As JSON values; the names are stable."""
+    return {"path": path, "line": fact.line, "text": fact.text}
+
+
+def remark_secrets(path: str, facts: Iterable[Fact]) -> None:
+    """Say on stderr where one of *facts* looks like it holds a secret."""
+    from openhands_memory.secrets import find_secrets
+
+    for fact in facts:
+        kinds = sorted({secret.kind for secret in find_secrets(fact.text)})
+        if kinds:
+            what = f"looks like it holds a secret ({', '.join(kinds)})"
+            print(f"taken although it {what}: {path}:{fact.line}", file=sys.stderr)
+
+
+def count(number: int, word: str) -> str:
+    """``1 fact``, ``2 facts``."""
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
