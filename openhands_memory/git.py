@@ -5,12 +5,15 @@ answers are None. The repository is not trusted: nothing that its configuration 
 run, and nothing is written, not even the index.
 """
 
-import hashlib
 import os
-import subprocess
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-__all__ = ["is_committed", "is_tracked", "last_commit_date"]
+from openhands_memory import store
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+__all__ = ["GitFacts", "ask_git", "is_committed", "last_commit_date"]
 
 #: Settings by which a repository could have git run a program of its own.
 _HARMLESS: Final = (
@@ -21,10 +24,28 @@ _TIMEOUT_SECONDS: Final = 5
 _SHA1_LENGTH: Final = 40
 
 
-def is_tracked(path: str) -> bool | None:
-    """Whether git tracks *path*; None outside a repository."""
-    listed = _git(os.path.dirname(path), "ls-files", "--", os.path.basename(path))
-    return None if listed is None else bool(listed)
+class GitFacts(NamedTuple):
+    """Whether a file is tracked, and the day of the last commit that changed it."""
+
+    tracked: bool | None = None
+    last_commit: str | None = None
+
+
+def ask_git(path: str) -> GitFacts:
+    """What git knows of *path*; nothing outside a repository."""
+    if not _is_in_repository(path):
+        return GitFacts()
+    # Both at once: most of the time is git's start.
+    listing, logging = _start(path, "ls-files", "--"), _start(path, *_LAST_COMMIT)
+    listed, last = _answer(listing), _answer(logging)
+    if listed is None:
+        return GitFacts()
+    return GitFacts(bool(listed), (last or None) if listed else None)
+
+
+def last_commit_date(path: str) -> str | None:
+    """The day of the last commit that changed *path*, as ``YYYY-MM-DD``."""
+    return _answer(_start(path, *_LAST_COMMIT)) or None
 
 
 def is_committed(path: str, data: bytes) -> bool:
@@ -32,40 +53,51 @@ def is_committed(path: str, data: bytes) -> bool:
 
     By git's name for the bytes: comparing in git would run the repository's filters.
     """
-    name = _git(os.path.dirname(path), "rev-parse", f"HEAD:./{os.path.basename(path)}")
-    made = hashlib.sha1 if len(name or "") == _SHA1_LENGTH else hashlib.sha256
-    return name == made(b"blob %d\0%s" % (len(data), data)).hexdigest()
+    import hashlib  # late: most calls do not need it
+
+    directory, name = os.path.split(path)
+    found = _answer(_start(directory, "rev-parse", f"HEAD:./{name}", inside=True))
+    made = hashlib.sha1 if len(found or "") == _SHA1_LENGTH else hashlib.sha256
+    return found == made(b"blob %d\0%s" % (len(data), data)).hexdigest()
 
 
-def last_commit_date(path: str) -> str | None:
-    """The day of the last commit that changed *path*, as ``YYYY-MM-DD``."""
-    return (
-        _git(
-            os.path.dirname(path),
-            "log",
-            "-1",
-            "--format=%cs",
-            "--",
-            os.path.basename(path),
-        )
-        or None
-    )
+_LAST_COMMIT: Final = ("log", "-1", "--format=%cs", "--")
 
 
-def _git(directory: str, *arguments: str) -> str | None:
+def _is_in_repository(path: str) -> bool:
+    parents = store.with_parents(os.path.dirname(path))
+    return any(store.exists(os.path.join(parent, ".git")) for parent in parents)
+
+
+def _start(path: str, *arguments: str, inside: bool = False) -> "Popen[str] | None":
+    """Git at work on *path*, or *inside* that directory; None if it cannot start."""
+    import subprocess  # late: starting to show memory does not need it
+
+    directory, name = (path, None) if inside else os.path.split(path)
     command = ["git", "--no-optional-locks", *_HARMLESS, "--literal-pathspecs"]
     try:
-        done = subprocess.run(  # noqa: S603 - fixed program, arguments are no shell text
-            [*command, *arguments],
+        return subprocess.Popen(  # noqa: S603 - fixed program, the rest is no shell text
+            [*command, *arguments, *([name] if name else [])],
             cwd=directory,
-            capture_output=True,
-            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             encoding="utf-8",
             errors="replace",
-            timeout=_TIMEOUT_SECONDS,
-            check=True,
-            stdin=subprocess.DEVNULL,
         )
-    except (OSError, subprocess.SubprocessError):
+    except OSError:
         return None
-    return done.stdout.strip()
+
+
+def _answer(git: "Popen[str] | None") -> str | None:
+    import subprocess
+
+    if git is None:
+        return None
+    with git:
+        try:
+            out, _ = git.communicate(timeout=_TIMEOUT_SECONDS)
+        except subprocess.TimeoutExpired:
+            git.kill()
+            return None
+    return out.strip() if git.returncode == 0 else None

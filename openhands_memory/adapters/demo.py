@@ -16,7 +16,7 @@ from openhands_memory.adapters.openhands_sdk import (
     Conversation,
     LocalConversation,
 )
-from openhands_memory.commands.status import ask_git, report_lines
+from openhands_memory.commands.status import facts_of, report_lines
 
 # After the adapter: it says what to install when the SDK is missing.
 from openhands.sdk import LLM, Agent, Tool  # isort: skip
@@ -63,7 +63,7 @@ def run_demo(
     _title("3. What the second agent had in its system prompt")
     print(memory.block or "(no memory)")
     _title("4. The report on it")
-    for line in report_lines(memory, [ask_git(tier) for tier in memory.tiers]):
+    for line in report_lines(memory, facts_of(memory)):
         print(f"{_INDENT}{line}")
     knew = changed and "uv" in (memory.text or "")
     print(f"\nThe decision reached the second agent: {'yes' if knew else 'no'}.")

@@ -14,7 +14,10 @@ _SHOWN, _NOTHING = 0, 1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "id", metavar="ID", nargs="?", help="a write, from 'history' (default: the last)"
+        "id",
+        metavar="ID",
+        nargs="?",
+        help="a write, from 'history' (default: the last)",
     )
     add_workspace(parser)
 

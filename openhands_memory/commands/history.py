@@ -26,7 +26,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json([_as_dict(entry) for entry in entries])
     for entry in [] if args.json else entries[: args.limit]:
-        print(f"{entry.id}  {entry.time:%Y-%m-%d %H:%M}  {entry.writer}: {entry.reason}")
+        print(
+            f"{entry.id}  {entry.time:%Y-%m-%d %H:%M}  {entry.writer}: {entry.reason}"
+        )
         print(f"  {entry.path}")
     if not entries and not args.json:
         print("no writes of openhands-memory here", file=sys.stderr)

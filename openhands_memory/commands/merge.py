@@ -169,4 +169,6 @@ def _merge_lines(base: str, ours: str, theirs: str) -> int:
     labels = ["-L", "ours", "-L", "base", "-L", "theirs"]
     command = ["git", "merge-file", "-q", *labels, "--", ours, base, theirs]
     code = subprocess.run(command, check=False).returncode  # noqa: S603, S607
-    return min(code, _FAILED) if code < 128 else _FAILED
+    if not code:
+        return _DONE
+    return _LEFT_OVER if 0 < code < 128 else _FAILED  # a count, or an error

@@ -23,7 +23,9 @@ _FOUND, _NOTHING = 0, 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("words", metavar="WORDS", nargs="+", help="any of them may match")
+    parser.add_argument(
+        "words", metavar="WORDS", nargs="+", help="any of them may match"
+    )
     parser.add_argument(
         "--since", metavar="DAY", type=_day, help="daily logs from this day on"
     )
@@ -75,7 +77,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _may_search(place: TierPlace) -> bool:
     if store.leads_out(place):
-        print(f"not searched: {place.directory} leads out of {place.base}", file=sys.stderr)
+        print(
+            f"not searched: {place.directory} leads out of {place.base}",
+            file=sys.stderr,
+        )
         return False
     return True
 

@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from openhands_memory.commands._arguments import (
     add_budget,
@@ -12,7 +11,7 @@ from openhands_memory.commands._arguments import (
 )
 from openhands_memory.context.report import Memory, TierReport
 from openhands_memory.context.resolve import resolve_memory
-from openhands_memory.git import is_tracked, last_commit_date
+from openhands_memory.git import GitFacts, ask_git
 from openhands_memory.sanitize import show_hidden
 
 EXAMPLE = "openhands-memory status --workspace ~/src/shop"
@@ -37,11 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     memory = resolve_memory(args.workspace, char_budget=args.budget)
-    in_git = [ask_git(tier) for tier in memory.tiers]
+    in_git = facts_of(memory)
     if args.json:
         report = memory.as_dict()
         for tier, known in zip(report["tiers"], in_git, strict=True):
-            tier.update(known)
+            tier.update(known._asdict())
         print_json(report)
         return 0
     for line in report_lines(memory, in_git):
@@ -49,7 +48,12 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def report_lines(memory: Memory, in_git: Sequence[dict[str, Any]]) -> Iterator[str]:
+def facts_of(memory: Memory) -> list[GitFacts]:
+    """What git knows of each tier's file."""
+    return [GitFacts() if t.size is None else ask_git(t.file) for t in memory.tiers]
+
+
+def report_lines(memory: Memory, in_git: Sequence[GitFacts]) -> Iterator[str]:
     """The report on *memory* for people, with what git knows of each tier's file."""
     for tier, known in zip(memory.tiers, in_git, strict=True):
         yield f"{tier.name} memory: {tier.file}"
@@ -60,19 +64,8 @@ def report_lines(memory: Memory, in_git: Sequence[dict[str, Any]]) -> Iterator[s
         yield f"hint: {hint}"
 
 
-def ask_git(tier: TierReport) -> dict[str, Any]:
-    """Whether git tracks the tier's file, and when it was last committed."""
-    if tier.size is None:
-        return {"tracked": None, "last_commit": None}
-    tracked = is_tracked(tier.file)
-    return {
-        "tracked": tracked,
-        "last_commit": last_commit_date(tier.file) if tracked else None,
-    }
-
-
 def _tier_lines(
-    tier: TierReport, in_git: dict[str, Any], char_budget: int
+    tier: TierReport, in_git: GitFacts, char_budget: int
 ) -> Iterator[tuple[str, str]]:
     yield "status", _status(tier, char_budget)
     if tier.size is not None:
@@ -85,8 +78,8 @@ def _tier_lines(
         yield from _lost_headings(tier)
     if tier.size is not None:
         yield "dates", _dates(tier, in_git)
-    if in_git["tracked"] is not None:
-        yield "git", "tracked" if in_git["tracked"] else "not tracked"
+    if in_git.tracked is not None:
+        yield "git", "tracked" if in_git.tracked else "not tracked"
     for warning in tier.warnings:
         yield "warning", warning
 
@@ -121,12 +114,12 @@ def _lost_headings(tier: TierReport) -> Iterator[tuple[str, str]]:
         yield "", f"{_count(len(lost), 'heading')} lost: {titles}{more}"
 
 
-def _dates(tier: TierReport, in_git: dict[str, Any]) -> str:
+def _dates(tier: TierReport, in_git: GitFacts) -> str:
     """When the memory is from: by its text and by git, whose clones have new times."""
     newest = tier.survey.newest_date if tier.survey else None
     known = [f"newest date in the text {newest}" if newest else "no date in the text"]
-    if in_git["last_commit"]:
-        known.append(f"last commit {in_git['last_commit']}")
+    if in_git.last_commit:
+        known.append(f"last commit {in_git.last_commit}")
     elif tier.modified:
         known.append(f"file changed {tier.modified.astimezone():%Y-%m-%d %H:%M}")
     return "; ".join(known)

@@ -112,7 +112,7 @@ _MAX_CHARS: Final = 2000
 #: Words that one side may have more, as a part of what both have.
 _SHARED: Final = 0.8
 #: Entries with the same rare word that are compared; bounded, so that time is too.
-_MOST_COMPARED: Final = 12
+_MOST_COMPARED: Final = 6
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 #: Code, and names with a number or a mark in them: what tells two facts apart that are worded alike.

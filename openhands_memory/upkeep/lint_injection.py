@@ -47,7 +47,7 @@ _ORDERS = (
 _QUIET = "(?:tell|inform|alert|notify|warn)"
 _USER = "(?:the |your |any )?(?:users?|humans?|operators?|developers?)"
 _PRIVATE = (
-    "(?:(?:the |this |your |all |any |every |user'?s? |entire |whole |full |current )*"
+    "(?:(?:the |this |your |all |any |every |user'?s? |entire |whole |full |current ){0,4}"
     "(?:conversations?|chat (?:history|logs?)|system prompt|memory(?: files?| contents?)?"
     r"|environment variables?|env(?:ironment)? vars?|\.env(?: files?)?|ssh keys?"
     "|private keys?|credentials|secrets|passwords|api keys|access tokens"
@@ -207,7 +207,7 @@ _PATTERNS: Final = (
     ),
     _Pattern(
         "OM135",
-        ("![",),
+        ("](http", "](<http"),
         r"!\[[^\]\n]{0,80}\]\(\s*<?https?://[^)\s]{1,200}[?&/=](?:\{|<|\$\{|%7b|\[)[^)\n]{0,80}",
     ),
     _Pattern(
@@ -215,18 +215,6 @@ _PATTERNS: Final = (
         ("curl", "wget", "nc "),
         r"\b(?:curl|wget|nc)\s[^\n]{0,160}?(?:@|\$\(\s*cat\s+|--post-file[= ]|<\s*)[\"']?"
         r"(?:~|\$HOME|/home/\w+|/root|\.)?/?(?:\.ssh/|\.aws/|\.env\b|\.netrc|\.git-credentials|id_rsa|id_ed25519)",
-    ),
-    _Pattern(
-        "OM136",
-        ("decod", "base64", "atob("),
-        r"(?:\b(?:base64|decod\w+|b64decode)\b|\batob\()(?=[^§]{0,200}?(?<![\w+/=.-])(?P<blob>[A-Za-z0-9+/]{28,}={0,2}))"
-        r"(?=[^§]{0,300}?(?:\b(?:follow|obey|execute|eval|exec|run)\b|\|\s*(?:ba)?sh\b))",
-    ),
-    _Pattern(
-        "OM136",
-        ("decod", "base64", "| sh", "|sh", "| bash", "|bash"),
-        r"(?<![\w+/=.-])[A-Za-z0-9+/]{28,}={0,2}(?=[^§]{0,160}?\b(?:base64|decod\w+)\b)"
-        r"(?=[^§]{0,240}?(?:\b(?:follow|obey|execute|eval|exec|run)\b|\|\s*(?:ba)?sh\b))",
     ),
     _Pattern(
         "OM137",
@@ -273,24 +261,50 @@ def _hits(text: str) -> Iterator[tuple[str, int]]:
     if len(lowered) != len(text):  # a few letters have longer lower-case forms
         lowered = "".join(low if len(low := c.lower()) == 1 else c for c in text)
     for pattern in _PATTERNS:
-        done = 0
-        for at in _literals(lowered, pattern.literals):
-            if at < done:
-                continue
-            start = max(done, at - _BEFORE)
-            window = text[start : at + _AFTER]
-            for found in re.finditer(
-                pattern.source, window, re.IGNORECASE | re.MULTILINE
-            ):
-                yield pattern.code, start + found.start()
-                done = start + found.end()
+        for start, end in _windows(lowered, pattern.literals):
+            found = re.compile(pattern.source, re.IGNORECASE | re.MULTILINE)
+            for hit in found.finditer(text, start, end):
+                yield pattern.code, hit.start()
+    yield from _encoded(text, lowered)
 
 
-def _literals(lowered: str, literals: tuple[str, ...]) -> list[int]:
+def _windows(lowered: str, literals: tuple[str, ...]) -> Iterator[tuple[int, int]]:
+    """Where one of *literals* is near, as spans that do not overlap."""
     found: list[int] = []
     for literal in literals:
         at = lowered.find(literal)
         while at >= 0:
             found.append(at)
             at = lowered.find(literal, at + len(literal))
-    return sorted(found)
+    start, end = 0, -1
+    for at in sorted(found):
+        if at - _BEFORE > end:
+            if end >= 0:
+                yield start, end
+            start = max(0, at - _BEFORE)
+        end = at + _AFTER
+    if end >= 0:
+        yield start, end
+
+
+# --- Encoded orders ---------------------------------------------------------------------
+
+_CODED: Final = r"(?<![\w+/=.-])[A-Za-z0-9+/]{28,4096}={0,2}(?![\w+/])"
+_DECODE: Final = ("base64", "decod", "atob(")
+_OBEY: Final = r"\b(?:follow|obey|execute|eval|exec|run)\b|\|\s*(?:ba|z)?sh\b"
+
+
+def _encoded(text: str, lowered: str) -> Iterator[tuple[str, int]]:
+    """Base64 between the words to decode it and the words to follow it."""
+    for start, end in _windows(lowered, _DECODE):
+        for run in re.finditer(_CODED, text[start:end]):
+            if (
+                run[0].islower()
+                or run[0].isupper()
+                or re.fullmatch("[0-9a-fA-F]+", run[0])
+            ):
+                continue  # a word, a hash
+            at = start + run.start()
+            near = lowered[max(0, at - _BEFORE) : start + run.end() + _BEFORE]
+            if any(word in near for word in _DECODE) and re.search(_OBEY, near):
+                yield "OM136", at
