@@ -8,12 +8,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from openhands_memory.adapters.openhands_sdk import (
-        AgentContext,
-        Conversation,
-        LocalConversation,
-        bind,
-    )
+    from openhands_memory.adapters.binding import bind
+    from openhands_memory.adapters.context import AgentContext
+    from openhands_memory.adapters.conversation import Conversation, LocalConversation
     from openhands_memory.config import (
         MemoryConfig,
         MemoryGenerateConfig,
@@ -52,10 +49,10 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
-    "AgentContext": "adapters.openhands_sdk",
+    "AgentContext": "adapters.context",
     "ConfigError": "errors",
-    "Conversation": "adapters.openhands_sdk",
-    "LocalConversation": "adapters.openhands_sdk",
+    "Conversation": "adapters.conversation",
+    "LocalConversation": "adapters.conversation",
     "Memory": "context.report",
     "MemoryConfig": "config",
     "MemoryFileError": "errors",
@@ -65,7 +62,7 @@ _HOMES = {
     "MemoryToolError": "errors",
     "TierReport": "context.report",
     "UnknownFieldError": "errors",
-    "bind": "adapters.openhands_sdk",
+    "bind": "adapters.binding",
     "load_memory": "context.resolve",
     "resolve_memory": "context.resolve",
 }

@@ -5,10 +5,12 @@ Edge: argv, the two output streams, the exit code. Decides nothing; the commands
 """
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from keyword import iskeyword
 
 from openhands_memory import __version__
 from openhands_memory.errors import MemoryToolError
@@ -27,6 +29,11 @@ COMMANDS = {
     "history": "list every write of openhands-memory, newest first",
     "diff": "show what one of those writes changed",
     "undo": "take one of those writes back, byte for byte",
+    "edit": "open an index in your editor, then lint it",
+    "forget": "remove a fact, and what search kept of it",
+    "merge": "bring another checkout's or worktree's facts in, once",
+    "import": "take facts from CLAUDE.md and the like, or a tier from a bundle",
+    "export": "write a tier as one file, for 'import --bundle'",
     "trust": "approve a repository's project memory, or take that back",
     "demo": "watch an agent remember: two conversations, one decision",
 }
@@ -43,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else argv
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character is no reason to fail.
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
         args = _parse(argv)
@@ -82,11 +89,16 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
             formatter_class=_help_formatter,
         )
         if name == wanted:
-            module = import_module(f"openhands_memory.commands.{name}")
+            module = import_module(f"openhands_memory.commands.{_module(name)}")
             command.epilog = f"example:\n  {module.EXAMPLE}"
             command.set_defaults(run=module.run)
             module.add_arguments(command)
     return parser.parse_args(argv)
+
+
+def _module(command: str) -> str:
+    # No module can be named as a word of the language is, such as "import".
+    return f"{command}_" if iskeyword(command) else command
 
 
 def _help_formatter(prog: str) -> argparse.HelpFormatter:

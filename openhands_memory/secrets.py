@@ -499,8 +499,8 @@ def _needles(known: Mapping[str, str]) -> list[_Needle]:
 
 def _spellings(value: str) -> Iterator[str]:
     # Imported here: who knows no secrets, as the command line, need not pay for them.
-    import json  # noqa: PLC0415
-    from urllib.parse import quote, quote_plus  # noqa: PLC0415
+    import json
+    from urllib.parse import quote, quote_plus
 
     raw = value.encode("utf-8", "surrogatepass")
     for coded in (quote(raw, safe=""), quote(raw), quote_plus(raw)):

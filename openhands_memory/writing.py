@@ -12,7 +12,7 @@ import contextlib
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import Final, NamedTuple
 
 from openhands_memory import store
@@ -189,7 +189,7 @@ def replace_private_file(path: str, data: bytes) -> None:
 
 
 @contextlib.contextmanager
-def _explained(path: str) -> Iterator[None]:
+def _explained(path: str) -> Generator[None]:
     try:
         yield
     except MemoryFileError:
@@ -235,7 +235,7 @@ def _real_place(place: TierPlace) -> TierPlace:
 
 
 @contextlib.contextmanager
-def _locked_directory(place: TierPlace) -> Iterator[int]:
+def _locked_directory(place: TierPlace) -> Generator[int]:
     """A descriptor of the directory of *place*, locked; created where it is missing."""
     private = not place.confined
     mode = _PRIVATE_DIRECTORY if private else _SHARED_DIRECTORY
@@ -249,7 +249,9 @@ def _locked_directory(place: TierPlace) -> Iterator[int]:
             try:
                 here = _open_directory(closing, part, here, follow=private)
             except NotADirectoryError:
-                problem = f"{part} is a link or no directory, so nothing is written there"
+                problem = (
+                    f"{part} is a link or no directory, so nothing is written there"
+                )
                 raise MemoryFileError(place.path, problem) from None
         if fcntl:
             fcntl.flock(here, fcntl.LOCK_EX)

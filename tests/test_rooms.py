@@ -179,7 +179,15 @@ ROOMS: Final[Mapping[str, Room]] = {
         "upkeep.document", "upkeep.pairing", "upkeep.sections", "upkeep.transfer"
     ),
     # What a person names is a checkout, a memory directory, or a file.
-    "upkeep.tier_files": flow("errors", "layout", "store", outside=("os.path.isdir",)),
+    "upkeep.items": pure("upkeep.document", "upkeep.sections"),
+    "upkeep.sources": pure(
+        *("errors", "upkeep.document", "upkeep.facts", "upkeep.items"),
+        "upkeep.sections",
+    ),
+    "upkeep.bundle": pure("errors"),
+    "upkeep.tier_files": flow(
+        *("errors", "layout", "store"), outside=("os.path.isdir",), calls=("exists",)
+    ),
     "upkeep.findings": pure(),
     "upkeep.lint": pure(
         *("layout", "sanitize", "secrets"),
@@ -199,20 +207,29 @@ ROOMS: Final[Mapping[str, Room]] = {
     ),
     # The edges.
     "git": edge("errors", outside=("subprocess",)),
-    "adapters.openhands_sdk": edge(
-        *(*GROUND, "context.*"),
-        outside=("inspect", "logging", "openhands", "os.path.expanduser", "pydantic"),
+    "adapters.context": edge(
+        *(*GROUND, "context.*"), outside=("logging", "openhands", "pydantic")
+    ),
+    "adapters.binding": edge(
+        *(*GROUND, "context.*", "adapters.context"),
+        outside=("openhands", "os.path.expanduser", "os.path.realpath", "pydantic"),
+    ),
+    "adapters.conversation": edge(
+        *(*GROUND, "context.*", "adapters.context", "adapters.binding"),
+        outside=("inspect", "openhands"),
     ),
     "adapters.demo": edge(
-        *("adapters.openhands_sdk", "commands.status"),
+        *("adapters.context", "adapters.conversation", "commands.status"),
         outside=("openhands", "pydantic"),
         calls=("print",),  # it tells what happens while it happens
     ),
-    "cli": command("__init__", "errors", "commands.*", outside=("importlib",)),
+    "cli": command("__init__", "errors", "commands.*", outside=("importlib", "keyword")),
     # The one command that needs the SDK; it imports that when it is run.
     "commands.demo": command(*NO_SDK, "adapters.demo"),
-    # Late: only an index needs a place to be kept.
-    "commands.search": command(*NO_SDK, outside=("platformdirs",)),
+    # Where search's index is kept.
+    "commands._search_cache": command(*NO_SDK, outside=("platformdirs",)),
+    # It ends as lint does.
+    "commands.edit": command(*NO_SDK, "commands.lint"),
     "commands.*": command(*NO_SDK),
 }
 
@@ -360,8 +377,10 @@ def test_only_the_edges_know_the_sdk() -> None:
     """The table itself: no other row lets the SDK, or what is as heavy, in."""
     heavy = {"openhands", "pydantic", "litellm", "rich"}
     assert {name for name, room in ROOMS.items() if room.outside & heavy} == {
+        "adapters.binding",
+        "adapters.context",
+        "adapters.conversation",
         "adapters.demo",
-        "adapters.openhands_sdk",
     }
 
 

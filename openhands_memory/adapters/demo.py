@@ -11,21 +11,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from openhands_memory.adapters.openhands_sdk import (
-    AgentContext,
-    Conversation,
-    LocalConversation,
-)
-from openhands_memory.commands.status import facts_of, report_lines
+from openhands.sdk import LLM, Agent, Tool
+from openhands.sdk.event import ActionEvent, MessageEvent
+from openhands.sdk.llm import Message, MessageToolCall, TextContent
+from openhands.sdk.testing import TestLLM
+from openhands.tools.file_editor import FileEditorTool
+from openhands.tools.terminal import TerminalTool
+from pydantic import SecretStr
 
-# After the adapter: it says what to install when the SDK is missing.
-from openhands.sdk import LLM, Agent, Tool  # isort: skip
-from openhands.sdk.event import ActionEvent, MessageEvent  # isort: skip
-from openhands.sdk.llm import Message, MessageToolCall, TextContent  # isort: skip
-from openhands.sdk.testing import TestLLM  # isort: skip
-from openhands.tools.file_editor import FileEditorTool  # isort: skip
-from openhands.tools.terminal import TerminalTool  # isort: skip
-from pydantic import SecretStr  # isort: skip
+from openhands_memory.adapters.context import AgentContext
+from openhands_memory.adapters.conversation import Conversation, LocalConversation
+from openhands_memory.commands.status import facts_of, report_lines
 
 __all__ = ["run_demo"]
 
@@ -142,13 +138,15 @@ def _scripted(workspace: Path) -> tuple[TestLLM, TestLLM]:
         "path": str(directory / "MEMORY.md"),
         "file_text": f"{_FACT}\n",
     }
-    first = [
+    first: list[Message | Exception] = [
         # The editor creates files, but no directories (openhands-tools 1.58.2).
         _calls(TerminalTool.name, {"command": "mkdir -p .openhands/memory"}),
         _calls(FileEditorTool.name, create),
         _says("Recorded: Python dependencies are managed with uv."),
     ]
-    second = [_says("uv. That is from project memory; I have not checked it here.")]
+    second: list[Message | Exception] = [
+        _says("uv. That is from project memory; I have not checked it here.")
+    ]
     return TestLLM.from_messages(first), TestLLM.from_messages(second)
 
 

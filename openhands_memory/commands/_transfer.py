@@ -12,7 +12,7 @@ from openhands_memory.upkeep.sections import Fact
 from openhands_memory.upkeep.tier_files import read_file
 from openhands_memory.upkeep.transfer import Brought
 
-__all__ = ["count", "fact_as_dict", "print_fact", "remark_secrets", "take"]
+__all__ = ["agreed", "count", "fact_as_dict", "print_fact", "remark_secrets", "take"]
 
 
 def take(
@@ -43,6 +43,19 @@ def take(
     return brought
 
 
+def agreed(question: str) -> bool:
+    """Ask; without a terminal the answer is no, and nobody waits."""
+    if not sys.stdin.isatty():
+        print(
+            "nothing taken: there is no terminal to ask at; use --yes", file=sys.stderr
+        )
+        return False
+    try:
+        return input(f"{question} [y/N] ").strip() in ("y", "Y", "yes")
+    except EOFError:
+        return False
+
+
 def print_fact(start: str, text: str) -> None:
     """The fact's first line behind *start*, the others indented, hidden parts shown."""
     first, *more = show_hidden(text).split("\n")
@@ -63,8 +76,9 @@ def remark_secrets(path: str, facts: Iterable[Fact]) -> None:
     for fact in facts:
         kinds = sorted({secret.kind for secret in find_secrets(fact.text)})
         if kinds:
-            what = f"looks like it holds a secret ({', '.join(kinds)})"
-            print(f"taken although it {what}: {path}:{fact.line}", file=sys.stderr)
+            named = ", ".join(kinds)
+            what = f"looks like it holds a secret ({named})"
+            print(f"{path}:{fact.line}: {what}", file=sys.stderr)
 
 
 def count(number: int, word: str) -> str:

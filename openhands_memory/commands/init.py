@@ -12,6 +12,11 @@ from openhands_memory.writing import create_file
 EXAMPLE = "openhands-memory init --share"
 
 _IGNORE_ALL = b"# Private: nothing in this directory is committed.\n*\n"
+_NEXT = """\
+next: git add .openhands/memory, and commit it
+then, once in each clone, to have git merge the index fact by fact:
+  git config merge.openhands-memory.driver \\
+    'openhands-memory merge --driver %O %A %B %P'"""
 _SHARED = {".gitignore": "gitignore", ".gitattributes": "gitattributes"}
 
 
@@ -40,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
             if place.name == "project":
                 _set_up_git(place, private=args.private, share=args.share)
     if args.share:
-        print("next: git add .openhands/memory, and commit it", file=sys.stderr)
+        print(_NEXT, file=sys.stderr)
     return 0
 
 

@@ -20,7 +20,7 @@ from openhands_memory.options import CHAR_BUDGET
 from openhands_memory.sanitize import show_hidden
 from openhands_memory.upkeep.findings import CODES, Finding
 from openhands_memory.upkeep.lint import STALE_DAYS, budget_finding
-from openhands_memory.upkeep.lint_facts import find_tier_duplicates
+from openhands_memory.upkeep.lint_duplicates import find_tier_duplicates
 from openhands_memory.upkeep.lint_fix import fix_bytes
 from openhands_memory.upkeep.lint_run import (
     MAX_BYTES,

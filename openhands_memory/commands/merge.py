@@ -168,7 +168,7 @@ def _merge_lines(base: str, ours: str, theirs: str) -> int:
     """What git does with any text (git-merge-file(1))."""
     labels = ["-L", "ours", "-L", "base", "-L", "theirs"]
     command = ["git", "merge-file", "-q", *labels, "--", ours, base, theirs]
-    code = subprocess.run(command, check=False).returncode  # noqa: S603, S607
+    code = subprocess.run(command, check=False).returncode  # noqa: S603
     if not code:
         return _DONE
     return _LEFT_OVER if 0 < code < 128 else _FAILED  # a count, or an error

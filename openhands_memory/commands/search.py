@@ -1,16 +1,15 @@
 """``search``: ranked entries of indexes, daily logs and rollout summaries."""
 
 import argparse
-import hashlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 from openhands_memory import store
 from openhands_memory.commands._arguments import add_json, add_workspace, print_json
+from openhands_memory.commands._search_cache import cache_directory
 from openhands_memory.context.resolve import tier_places
 from openhands_memory.layout import TierPlace
 from openhands_memory.sanitize import show_hidden
@@ -61,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     result = search(
         " ".join(args.words),
         [folder for place in places for folder in _folders(place)],
-        cache_dir=_cache_directory(places),
+        cache_dir=cache_directory(places),
         since=args.since,
         until=args.until,
         tier=args.tier,
@@ -91,15 +90,6 @@ def _folders(place: TierPlace) -> Iterator[SearchFolder]:
     summaries = "rollout_summaries"
     directory = os.path.join(place.directory, summaries)
     yield SearchFolder(directory, f"{shown}/{summaries}", place.name)
-
-
-def _cache_directory(places: Sequence[TierPlace]) -> Path:
-    """One for each set of tiers, which can be deleted at any time."""
-    from platformdirs import user_cache_path
-
-    real = "\0".join(os.path.realpath(place.directory) for place in places)
-    key = hashlib.sha256(os.fsencode(real)).hexdigest()[:32]
-    return user_cache_path("openhands-memory") / "search" / key
 
 
 def _reader(places: Sequence[TierPlace]) -> Any:

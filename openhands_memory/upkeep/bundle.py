@@ -18,6 +18,8 @@ __all__ = ["BundleError", "parse_bundle", "render_bundle"]
 
 _FORMAT: Final = "openhands-memory bundle"
 _VERSION: Final = 1
+#: Characters of a path that is refused.
+_SHOWN: Final = 80
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+\Z")
 
 
@@ -69,12 +71,14 @@ def parse_bundle(
     if not isinstance(records, list):
         raise BundleError("it has no list of files")
     files: dict[str, bytes] = {}
+    seen: set[str] = set()
     for number, record in enumerate(cast("list[object]", records), 1):
         name, content = _file(_object(record, f"file {number}"), number)
         if not is_allowed(name):
-            raise BundleError(f"file {number} has the path {name!r}")
-        if name in files:
+            raise BundleError(f"file {number} has the path {name[:_SHOWN]!r}")
+        if name.casefold() in seen:
             raise BundleError(f"{name} is in it twice")
+        seen.add(name.casefold())
         if len(content) > most_bytes:
             raise BundleError(f"{name} is larger than {most_bytes:,} bytes")
         files[name] = content

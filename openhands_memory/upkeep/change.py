@@ -3,6 +3,7 @@
 Flow: asks `writing` to write, `history` to remember, `trust` to keep an approval.
 """
 
+import os
 from collections.abc import Callable
 from datetime import datetime
 from hashlib import sha256
@@ -12,12 +13,13 @@ from openhands_memory.layout import TierPlace
 from openhands_memory.upkeep.history import (
     HistoryEntry,
     UndoRefusedError,
+    drop_history,
     read_history,
     record_write,
 )
 from openhands_memory.writing import Written
 
-__all__ = ["append_to", "change", "history_of", "newest_undoable", "undo"]
+__all__ = ["append_to", "change", "history_of", "newest_undoable", "purge", "undo"]
 
 
 def change(
@@ -100,9 +102,31 @@ def undo(
     return change(place, back, now=now, writer=writer, reason=reason, undoes=entry.id)
 
 
+def purge(place: TierPlace, words: bytes) -> int:
+    """Remove from the history what it keeps of the file at *place*.
+
+    Also what it keeps of the files beside it, where a line says *words*. What is removed
+    can no longer be taken back; how many writes that were.
+
+    Raises:
+        MemoryFileError: Something of it is left.
+    """
+    root, name = str(trust.state_directory()), os.path.basename(place.path)
+
+    def holds(entry: HistoryEntry) -> bool:
+        kept = (entry.written.before or b"") + b"\n" + (entry.written.after or b"")
+        lines = (line.strip(b" \t\r-*+") for line in kept.split(b"\n"))
+        return os.path.basename(entry.path) == name or words in lines
+
+    return drop_history(root, os.path.dirname(place.path), holds)
+
+
 def history_of(directory: str) -> list[HistoryEntry]:
-    """Our writes in *directory*, newest first."""
-    return list(read_history(str(trust.state_directory()), directory))
+    """Our writes in *directory* and in its rollout summaries, newest first."""
+    root = str(trust.state_directory())
+    below = os.path.join(directory, "rollout_summaries")
+    found = [*read_history(root, directory), *read_history(root, below)]
+    return sorted(found, key=lambda entry: (entry.time, entry.id), reverse=True)
 
 
 def _keep_approval(place: TierPlace, written: Written) -> None:

@@ -10,14 +10,20 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from openhands_memory.errors import MemoryToolError
+from openhands_memory.errors import MemoryFileError, MemoryToolError
 from openhands_memory.writing import Written, replace_private_file
 
-__all__ = ["HistoryEntry", "UndoRefusedError", "read_history", "record_write"]
+__all__ = [
+    "HistoryEntry",
+    "UndoRefusedError",
+    "drop_history",
+    "read_history",
+    "record_write",
+]
 
 #: Writes that are kept for each memory directory.
 _KEPT: Final = 500
@@ -75,6 +81,31 @@ def read_history(root: str, directory: str) -> Iterator[HistoryEntry]:
                 yield _load(name.removesuffix(".json"), json.load(file))
         except (OSError, ValueError, KeyError, TypeError):
             continue
+
+
+def drop_history(
+    root: str, directory: str, drops: Callable[[HistoryEntry], bool]
+) -> int:
+    """Remove the writes in *directory* that *drops* is true for; how many they were.
+
+    Damaged records go too: nobody can say what is in them.
+
+    Raises:
+        MemoryFileError: A record could not be removed.
+    """
+    folder = _folder(root, directory)
+    kept = {e.id for e in read_history(root, directory) if not drops(e)}
+    gone = [name for name in _names(folder) if name.removesuffix(".json") not in kept]
+    for name in gone:
+        path = os.path.join(folder, name)
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            problem = f"could not be removed: {(error.strerror or '').lower()}"
+            raise MemoryFileError(path, problem, "Remove it.") from error
+    return len(gone)
 
 
 def _folder(root: str, directory: str) -> str:

@@ -7,10 +7,10 @@ item, with its own lines and with those below it.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from openhands_memory.upkeep.document import BULLET, Document
+from openhands_memory.upkeep.document import BULLET, Document, render_document
 from openhands_memory.upkeep.sections import Fact, facts_of
 
-__all__ = ["Item", "items_of"]
+__all__ = ["Item", "items_of", "without_item"]
 
 
 class Item(NamedTuple):
@@ -84,3 +84,11 @@ def _last_full(document: Document, line: int, last: int) -> int:
     while last > line and not document.lines[last - 1].strip():
         last -= 1
     return last
+
+
+def without_item(document: Document, item: Item) -> str:
+    """The text of *document* without *item* and what is nested in it."""
+    cut = slice(item.line - 1, item.end_line)
+    lines, ends = list(document.lines), list(document.ends)
+    del lines[cut], ends[cut]
+    return render_document(Document(tuple(lines), tuple(ends)))

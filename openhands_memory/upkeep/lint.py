@@ -14,8 +14,9 @@ from openhands_memory.layout import DAILY_LOG_PATTERN, INDEX_NAME, SANDBOX_INDEX
 from openhands_memory.sanitize import neutralise, show_hidden
 from openhands_memory.upkeep.document import Document, decode_file, parse_document
 from openhands_memory.upkeep.findings import Finding, finding
+from openhands_memory.upkeep.lint_contradictions import find_contradictions
 from openhands_memory.upkeep.lint_dates import STALE_DAYS, LastCommit, find_stale
-from openhands_memory.upkeep.lint_facts import find_contradictions, find_duplicates
+from openhands_memory.upkeep.lint_duplicates import find_duplicates
 from openhands_memory.upkeep.lint_files import (
     find_conflicts,
     find_encoding,

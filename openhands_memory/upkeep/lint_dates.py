@@ -21,7 +21,10 @@ STALE_DAYS: Final = 180
 #: Asked only where the text is old: it runs git.
 LastCommit = Callable[[], date | None]
 
-_MONTHS: Final[list[str]] = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_MONTHS: Final[tuple[str, ...]] = (
+    *("jan", "feb", "mar", "apr", "may", "jun"),
+    *("jul", "aug", "sep", "oct", "nov", "dec"),
+)
 _MONTH: Final = (
     "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"

@@ -21,7 +21,6 @@ __all__ = [
     "find_encoding",
     "find_structure",
     "has_conflict",
-    "is_hard_break",
     "main_line_end",
     "trailing_blanks",
 ]
@@ -165,7 +164,9 @@ def trailing_blanks(document: Document) -> Iterator[tuple[int, int]]:
         else:
             indented = above_indented
         blanks = len(line) - len(text)
-        if blanks and not (code[index] or indented or is_hard_break(document, index)):
+        if blanks and not (
+            code[index] or indented or _means_something(document, index)
+        ):
             found.append((index, blanks))
     return reversed(found)
 
@@ -175,9 +176,15 @@ _BLOCK_START: Final = re.compile(
 )
 
 
-def is_hard_break(document: Document, index: int) -> bool:
-    """Whether two blanks or more at the end of a line break it within a paragraph."""
+def _means_something(document: Document, index: int) -> bool:
+    """Whether the blanks at the end of a line may be more than blanks.
+
+    They break the line within a paragraph, stand in a code span that goes on below, or
+    keep a backslash from breaking the line.
+    """
     line = document.lines[index]
+    if line.count("`") % 2 or line.rstrip().endswith("\\"):
+        return True
     if not line.endswith("  ") or line.isspace() or index + 1 >= len(document.lines):
         return False
     return not _BLOCK_START.match(document.lines[index + 1])

@@ -17,7 +17,7 @@ from openhands_memory.upkeep.document import (
     parse_document,
     render_document,
 )
-from openhands_memory.upkeep.lint_facts import is_fact
+from openhands_memory.upkeep.lint_duplicates import is_fact
 from openhands_memory.upkeep.lint_files import (
     has_conflict,
     main_line_end,
@@ -108,7 +108,11 @@ def _repeated(document: Document, *, last: bool) -> set[int]:
 
 def _may_go(document: Document, entry: Entry) -> bool:
     lines = range(entry.line - 1, entry.end_line)
-    return is_fact(entry) and not any(document.code[index] for index in lines)
+    if not is_fact(entry) or any(document.code[index] for index in lines):
+        return False
+    below = "".join(document.lines[entry.end_line : entry.end_line + 1]).strip()
+    # A rule below would become the underline of a heading.
+    return not below or below.strip("-=") != ""
 
 
 def _exact_key(entry: Entry) -> str:

@@ -205,7 +205,7 @@ _STOP_WORDS: Final = frozenset(
     should so some such than that that's the their them then there there's these they
     this those through to too under until up us very was wasn't we were what what's when
     where where's which while who who's whom whose why will with won't would you your
-    yes""".split()  # noqa: SIM905 - words read best as words
+    yes""".split()
 )
 
 #: Forms that no suffix rule leads back to the first of their line.

@@ -93,7 +93,7 @@ def read_file(path: str, most: int) -> bytes:
     Raises:
         OSError: It cannot be read, is something else, or is larger than *most*.
     """
-    with open(os.open(path, _OPEN), "rb") as file:  # noqa: PTH123 - a descriptor
+    with open(os.open(path, _OPEN), "rb") as file:
         _check(os.fstat(file.fileno()), path, most)
         return file.read(most)
 
@@ -127,7 +127,7 @@ class _Sources:
         place = self.places[path]
         if isinstance(place, SearchFile):
             return place
-        name = os.path.basename(path)  # noqa: PTH119 - 10,000 paths
+        name = os.path.basename(path)
         shown = f"{place.shown_as.rstrip('/')}/{name}"
         return SearchFile(path, shown, place.tier, _named_day(name))
 
@@ -206,9 +206,9 @@ def _look(
 
 
 def _names_below(path: str, sources: _Sources, place: SearchFolder) -> list[str]:
-    base = os.path.join(path, "")  # noqa: PTH118 - there may be 10,000 of them
+    base = os.path.join(path, "")
     try:
-        names = os.listdir(path)  # noqa: PTH208 - there may be 10,000 of them
+        names = os.listdir(path)
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -232,7 +232,7 @@ def _ask_states(sources: _Sources) -> None:
         else:
             marks[path] = (s.st_mtime_ns, s.st_ctime_ns, s.st_size, s.st_ino, s.st_dev)
     for path in absent:
-        if os.path.islink(path):  # noqa: PTH114 - its target is absent, it is not
+        if os.path.islink(path):
             sources.refused[path] = "is a symbolic link to nothing"
         else:
             del sources.places[path]
@@ -273,7 +273,7 @@ Found = tuple[tuple[Hit, ...], int]
 
 def _scanned(sources: _Sources, task: _Task) -> Found:
     """The answer of an index that is built in memory and forgotten."""
-    import sqlite3  # noqa: PLC0415 - only a search needs it
+    import sqlite3
 
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
         return _answer(db, sources, task)
@@ -281,7 +281,7 @@ def _scanned(sources: _Sources, task: _Task) -> Found:
 
 def _indexed(sources: _Sources, task: _Task, cache_dir: Path | None) -> Found | None:
     """The answer of the index in *cache_dir*, or None if it cannot be used now."""
-    import sqlite3  # noqa: PLC0415 - only a search needs it
+    import sqlite3
 
     if cache_dir is None or len(sources.marks) < INDEX_FROM_FILES:
         return None
@@ -310,7 +310,7 @@ def _indexed(sources: _Sources, task: _Task, cache_dir: Path | None) -> Found | 
 
 
 def _opened(path: Path) -> "Connection":
-    import sqlite3  # noqa: PLC0415 - only a search needs it
+    import sqlite3
 
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # it holds memory text
@@ -357,7 +357,7 @@ def _fingerprint(sources: _Sources) -> bytes:
 
 
 def _prepare(db: "Connection") -> None:
-    import sqlite3  # noqa: PLC0415 - only a search needs it
+    import sqlite3
 
     # Another Python cuts words by other Unicode tables, so its index is not ours.
     made_by = f"{_SCHEMA} {unidata_version} {sqlite3.sqlite_version}"

@@ -7,7 +7,7 @@ front matter, tables, tables of contents. Nothing that a file points to is ever 
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from openhands_memory.errors import ConfigError

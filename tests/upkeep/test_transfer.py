@@ -109,7 +109,9 @@ def test_what_cannot_be_told_apart_is_refused(
 
 def test_encodings_and_marks_of_this_side_stay() -> None:
     mine = codecs.BOM_UTF16_LE + "- naïve\r\n".encode("utf-16-le")
-    brought = bring_in(mine, "- naïve\n- 日本\n- bad \udcff\n".encode(errors="surrogateescape"))
+    brought = bring_in(
+        mine, "- naïve\n- 日本\n- bad \udcff\n".encode(errors="surrogateescape")
+    )
     assert brought.data == mine + "- 日本\r\n- bad \ufffd\r\n".encode("utf-16-le")
     again = bring_in(brought.data, b"- bad \xff\n")
     assert (again.data, again.taken) == (brought.data, ())
@@ -129,7 +131,9 @@ LINES = st.one_of(
     BODY.map("* {}".format),
     BODY.map("  {}".format),
     BODY,
-    st.sampled_from(["# One", "## Two", "# Three", "### Two", "", "", "---", "```", "~~~"]),
+    st.sampled_from(
+        ["# One", "## Two", "# Three", "### Two", "", "", "---", "```", "~~~"]
+    ),
     st.sampled_from(
         [
             "<!-- openhands-memory: generated -->",
