@@ -15,9 +15,9 @@ import stat
 from collections.abc import Callable, Generator
 from typing import Final, NamedTuple
 
-from openhands_memory import store
 from openhands_memory.errors import MemoryFileError
 from openhands_memory.layout import TierPlace
+from openhands_memory.opening import READING
 
 try:
     import fcntl
@@ -311,7 +311,7 @@ def _read(place: TierPlace, parent: int) -> tuple[bytes | None, int]:
     """The file's bytes and mode; None and the mode of a new one where there is none."""
     name = place.below[-1]
     try:
-        descriptor = os.open(name, store.READING | os.O_NOFOLLOW, dir_fd=parent)
+        descriptor = os.open(name, READING | os.O_NOFOLLOW, dir_fd=parent)
     except FileNotFoundError:
         return None, _new_mode(place)
     with open(descriptor, "rb") as file:

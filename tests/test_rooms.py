@@ -137,8 +137,9 @@ ROOMS: Final[Mapping[str, Room]] = {
         frozenset(PURE), frozenset(), (HIDDEN | CLOCK | PRINT | OPEN) - {"open"}
     ),
     # The disk.
-    "store": disk("errors", "layout"),
-    "writing": disk("errors", "layout", "store"),
+    "opening": disk("errors", "layout"),
+    "store": disk("errors", "layout", "opening"),
+    "writing": disk("errors", "layout", "opening"),
     "templates": disk("errors"),
     "trust": disk("errors", "writing", outside=("platformdirs",)),
     # Reading: what the agent will see.
@@ -206,7 +207,8 @@ ROOMS: Final[Mapping[str, Room]] = {
         HIDDEN | CLOCK | PRINT,
     ),
     # The edges.
-    "git": edge("errors", outside=("subprocess",)),
+    "git": edge("errors", "store", outside=("subprocess",)),
+    "adapters": edge("errors", outside=("importlib",)),
     "adapters.context": edge(
         *(*GROUND, "context.*"), outside=("logging", "openhands", "pydantic")
     ),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import openhands_memory
-from openhands_memory import store
+from openhands_memory import opening, store
 from openhands_memory.errors import FileRefusedError
 from openhands_memory.layout import TierPlace, project_place, user_place
 
@@ -362,10 +362,10 @@ def test_no_descriptor_is_left_open(
 
 OPEN = """
 import os, sys
-from openhands_memory import store
+from openhands_memory import opening, store
 from openhands_memory.layout import project_place
 try:
-    store._open_file(project_place(os.sep), sys.argv[1])
+    opening._open_file(project_place(os.sep), sys.argv[1])
 except OSError as error:
     print(type(error).__name__, error)
 """
@@ -409,9 +409,9 @@ def test_opening_by_path_keeps_the_same_rules(
     link(project_index, target.format(workspace=workspace))
     if problem:
         with pytest.raises(FileRefusedError, match=problem):
-            store._open_by_path(project(workspace))
+            opening._open_by_path(project(workspace))
     else:
-        descriptor = store._open_by_path(project(workspace))
+        descriptor = opening._open_by_path(project(workspace))
         assert os.read(descriptor, 100) == b"- fact\n"
         os.close(descriptor)
 
@@ -492,7 +492,7 @@ def test_a_link_into_a_directory_of_another_user_is_refused(
 #: Run as an ordinary user, whoever runs the tests: root may read everything.
 AS_USER = """
 import os, shutil, sys, tempfile
-from openhands_memory import store
+from openhands_memory import opening, store
 from openhands_memory.layout import project_place
 root = os.path.join(tempfile.mkdtemp(dir=sys.argv[1]), "ws")
 memory = os.path.join(root, ".openhands", "memory")

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 
+from openhands_memory import store
 from openhands_memory.commands._arguments import (
     add_budget,
     add_json,
@@ -15,7 +16,6 @@ from openhands_memory.commands._arguments import (
 from openhands_memory.context.lone import dropped_alone
 from openhands_memory.context.resolve import resolve_memory, tier_places
 from openhands_memory.errors import MemoryFileError
-from openhands_memory.git import is_committed, last_commit_date
 from openhands_memory.options import CHAR_BUDGET
 from openhands_memory.sanitize import show_hidden
 from openhands_memory.upkeep.findings import CODES, Finding
@@ -210,6 +210,11 @@ def _today() -> date:
 
 def _last_commit(path: str, data: bytes) -> date | None:
     """The day of the last commit of *path*, if the file is as it was committed."""
+    from openhands_memory.git import (
+        is_committed,
+        last_commit_date,
+    )  # late: rarely asked
+
     if not is_committed(path, data):
         return None
     day = last_commit_date(path)
@@ -256,7 +261,6 @@ def _budget_together(
 
 def _fix(target: Target, args: argparse.Namespace) -> None:
     """Repair the file in place; what cannot be written is said, and left as it was."""
-    from openhands_memory.store import read_bytes
     from openhands_memory.upkeep.change import change  # late: only a repair writes
 
     place = next(
@@ -277,7 +281,7 @@ def _fix(target: Target, args: argparse.Namespace) -> None:
         return data
 
     try:
-        repair(read_bytes(place, MAX_BYTES))
+        repair(store.read_bytes(place, MAX_BYTES))
         if not done:
             return
         change(

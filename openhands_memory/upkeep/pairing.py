@@ -4,7 +4,7 @@ Pure. A part is a fact, a heading, a mark of the generated part, or one line of 
 else. A part that is no longer there was edited if something like it took its place.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from difflib import SequenceMatcher
 from typing import Final, NamedTuple
 
@@ -78,11 +78,13 @@ def change_between(base: Sequence[Unit], side: Sequence[Unit]) -> Change:
     """What became of *base* in *side*."""
     fates: list[Unit | None] = [None] * len(base)
     added: list[list[Unit]] = [[] for _ in range(len(base) + 1)]
+    # What stands elsewhere now was moved: nothing took its place, and it took none's.
+    moved = {unit.key for unit in base} & {unit.key for unit in side}
     for tag, i1, i2, j1, j2 in _opcodes(base, side):
         if tag == "equal":
             fates[i1:i2] = side[j1:j2]
             continue
-        pairs = dict(_pairs(base[i1:i2], side[j1:j2]))
+        pairs = dict(_pairs(base[i1:i2], side[j1:j2], moved))
         before = i1
         for j in range(j1, j2):
             if (i := pairs.get(j - j1)) is None:
@@ -117,10 +119,12 @@ def _opcodes(
     ]
 
 
-def _pairs(base: Sequence[Unit], side: Sequence[Unit]) -> list[tuple[int, int]]:
+def _pairs(
+    base: Sequence[Unit], side: Sequence[Unit], moved: Set[str]
+) -> list[tuple[int, int]]:
     """Which of *side* (first) is an edit of which of *base*, both in order."""
-    olds = [n for n, unit in enumerate(base) if unit.is_fact]
-    news = [n for n, unit in enumerate(side) if unit.is_fact]
+    olds = [n for n, unit in enumerate(base) if unit.is_fact and unit.key not in moved]
+    news = [n for n, unit in enumerate(side) if unit.is_fact and unit.key not in moved]
     anchors: list[tuple[int, int]] = []
     start = 0
     for at, old in enumerate(olds if len(olds) * len(news) <= _MOST_PAIRS else ()):

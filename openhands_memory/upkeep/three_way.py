@@ -81,6 +81,9 @@ def _merge(
 ) -> list[Unit]:
     """The merged units; *once* says that a fact stands in the result only once."""
     mine, other = change_between(base, ours), change_between(base, theirs)
+    if once:
+        _follow_moves(base, mine, other)
+        _follow_moves(base, other, mine)
     kept = [
         _settle(*fates) for fates in zip(base, mine.fates, other.fates, strict=True)
     ]
@@ -91,6 +94,26 @@ def _merge(
         merged += _both(mine.added[number], other.added[number])
         merged += kept[number] if number < len(base) else []
     return merged
+
+
+def _follow_moves(base: Sequence[Unit], mine: Change, other: Change) -> None:
+    """What *other* made of a fact that *mine* moved is made of it in its new place."""
+    added = {unit.key for unit in chain(*mine.added) if unit.is_fact}
+    there = {unit.key for unit in chain(*other.added) if unit.is_fact}
+    for number, unit in enumerate(base):
+        after = other.fates[number]
+        moved = unit.is_fact and mine.fates[number] is None and unit.key in added
+        if not moved or _is_same(unit, after) or unit.key in there:
+            continue
+        if after and after.key in added:
+            after = None  # it is in its own place there
+        for units in mine.added:
+            units[:] = [
+                new
+                for old in units
+                if (new := after if old.is_fact and old.key == unit.key else old)
+            ]
+        other.fates[number] = None
 
 
 def _settle(base: Unit, mine: Unit | None, other: Unit | None) -> list[Unit]:
@@ -140,8 +163,7 @@ def _drop_known(kept: Sequence[Sequence[Unit]], mine: Change, other: Change) -> 
     for units, *fates in zip(kept, mine.fates, other.fates, strict=True):
         if units and units[0].kind == "conflict":
             stand |= {unit.key for unit in fates if unit}
-    ours = {unit.key for unit in (*mine.fates, *chain(*mine.added)) if unit}
-    edited_there = stand - ours
+    edited_there = stand - {unit.key for unit in mine.fates if unit}
     for units in mine.added:
         units[:] = _unknown(units, edited_there)
     stand |= {unit.key for unit in chain(*mine.added) if unit.is_fact}

@@ -178,7 +178,7 @@ def test_lint_and_repair_take_any_bytes(data: bytes) -> None:
 
 def test_a_secret_is_in_no_message() -> None:
     value = "ghp_1x9QvRk3mTzYb7LdWc5NfHs2JgPa8UeK4oXr"
-    text = f"- key: {value}\n- key: {value[::-1]}\n# {value}\n- see rollout_summaries/{value}.md\n"
+    text = f"- door: {value}\n- door: {value[::-1]}\n# {value}\n- see rollout_summaries/{value}.md\n"
     found = lint(text)
     assert {"OM101", "OM211", "OM402"} <= {f.code for f in found}
     assert value not in "\n".join(map(str, found))
