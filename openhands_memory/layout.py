@@ -7,7 +7,10 @@ text: the command line starts with this, and pathlib takes a third of its start.
 """
 
 import os
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from datetime import date
 
 __all__ = [
     "DAILY_LOG_PATTERN",
@@ -16,6 +19,7 @@ __all__ = [
     "SANDBOX_INDEX_NAME",
     "TierName",
     "TierPlace",
+    "log_place",
     "project_place",
     "sandbox_place",
     "user_place",
@@ -82,6 +86,11 @@ def _shorten_home(path: str, home: str | None) -> str:
     if start and path.startswith(start):
         path = "~/" + path[len(start) :]
     return path.replace(os.sep, "/")
+
+
+def log_place(index: TierPlace, moment: "date") -> TierPlace:
+    """The daily log beside *index* for the day of *moment*."""
+    return index._replace(below=(*index.below[:-1], f"{moment:%Y-%m-%d}.md"))
 
 
 def project_place(workspace: str, *, levels_up: int = 0) -> TierPlace:

@@ -253,7 +253,7 @@ def test_init_private_says_when_another_gitignore_is_in_the_way(
 def test_trust_without_a_terminal_never_waits(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with open(os.devnull) as nobody:
+    with Path(os.devnull).open() as nobody:
         monkeypatch.setattr("sys.stdin", nobody)
         assert run("trust", "--workspace", project) == 1
     assert "use --yes" in capsys.readouterr().err

@@ -1,6 +1,13 @@
 """What memory files are called, where they stand, and what the model is told."""
 
-from openhands_memory.layout import project_place, sandbox_place, user_place
+from datetime import datetime
+
+from openhands_memory.layout import (
+    log_place,
+    project_place,
+    sandbox_place,
+    user_place,
+)
 
 
 def test_the_user_tier_is_below_the_home_directory_but_does_not_say_so() -> None:
@@ -59,3 +66,11 @@ def test_the_sandbox_layout_names_its_own_index() -> None:
     assert place.path == "/ws/agent/memories/memory_summary.md"
     assert place.heading == "# Project memory (agent/memories/memory_summary.md)"
     assert place.confined
+
+
+def test_a_note_after_midnight_goes_to_the_new_day() -> None:
+    """B32: the day is that of the write, not of the process."""
+    index = project_place("/ws")
+    evening, night = datetime(2026, 11, 29, 23, 58), datetime(2026, 11, 30, 0, 3)  # noqa: DTZ001 - local
+    names = [log_place(index, moment).below[-1] for moment in (evening, night)]
+    assert names == ["2026-11-29.md", "2026-11-30.md"]

@@ -225,7 +225,9 @@ ROOMS: Final[Mapping[str, Room]] = {
         outside=("openhands", "pydantic"),
         calls=("print",),  # it tells what happens while it happens
     ),
-    "cli": command("__init__", "errors", "commands.*", outside=("importlib", "keyword")),
+    "cli": command(
+        "__init__", "errors", "commands.*", outside=("importlib", "keyword")
+    ),
     # The one command that needs the SDK; it imports that when it is run.
     "commands.demo": command(*NO_SDK, "adapters.demo"),
     # Where search's index is kept.

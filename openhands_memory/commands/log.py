@@ -9,6 +9,7 @@ from openhands_memory.commands._arguments import (
     print_json,
 )
 from openhands_memory.commands._writes import now, refuses_secrets, tier_place
+from openhands_memory.layout import log_place
 from openhands_memory.upkeep.change import append_to
 from openhands_memory.upkeep.facts import as_fact
 
@@ -31,9 +32,8 @@ def run(args: argparse.Namespace) -> int:
     note = as_fact(args.text)
     if refuses_secrets(note, force=args.force):
         return _REFUSED
-    index = tier_place(args)
     moment = now()
-    place = index._replace(below=(*index.below[:-1], f"{moment:%Y-%m-%d}.md"))
+    place = log_place(tier_place(args), moment)
     written = append_to(
         place,
         f"{note}\n".encode(),

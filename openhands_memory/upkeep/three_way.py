@@ -42,6 +42,10 @@ def merge_texts(base: str, ours: str, theirs: str) -> Merged:
     Raises:
         TransferRefusedError: Facts cannot be told apart in one of them.
     """
+    if ours == theirs or theirs == base:
+        return Merged(ours, 0)
+    if ours == base:
+        return Merged(theirs, 0)
     documents = [parse_document(text) for text in (base, ours, theirs)]
     if any(document.fences.left_open is not None for document in documents):
         raise TransferRefusedError("a code fence never closes")
@@ -88,6 +92,7 @@ def _merge(
         _settle(*fates) for fates in zip(base, mine.fates, other.fates, strict=True)
     ]
     if once:
+        _drop_twins(base, kept)
         _drop_known(kept, mine, other)
     merged: list[Unit] = []
     for number in range(len(base) + 1):
@@ -155,6 +160,21 @@ def _merge_lines(base: Unit, mine: Unit, other: Unit) -> Unit | None:
 def _conflict(mine: Unit | None, other: Unit | None) -> Unit:
     sides = (mine.lines if mine else (), other.lines if other else ())
     return Unit("conflict", "", (_OURS, *sides[0], _BETWEEN, *sides[1], _THEIRS))
+
+
+def _drop_twins(base: Sequence[Unit], kept: Sequence[list[Unit]]) -> None:
+    """Drop what one fact was edited to if another one says it already."""
+    facts = [
+        pair for pair in zip(base, kept, strict=True) if pair[1] and pair[0].is_fact
+    ]
+    stand = {old.key for old, new in facts if _is_same(old, new[0])}
+    for old, new in facts:
+        if _is_same(old, new[0]) or new[0].kind == "conflict":
+            continue
+        if new[0].key in stand:
+            new.clear()
+        else:
+            stand.add(new[0].key)
 
 
 def _drop_known(kept: Sequence[Sequence[Unit]], mine: Change, other: Change) -> None:

@@ -44,7 +44,9 @@ def test_with_a_key_the_model_behind_it_does_both(memory_home: Path) -> None:
     with scripted_server(
         [
             calls("terminal", command="mkdir -p .openhands/memory"),
-            calls("terminal", command="echo '- uv it is' > .openhands/memory/MEMORY.md"),
+            calls(
+                "terminal", command="echo '- uv it is' > .openhands/memory/MEMORY.md"
+            ),
             says("Done."),
             says("uv."),
         ]

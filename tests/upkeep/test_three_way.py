@@ -33,7 +33,12 @@ from openhands_memory.upkeep.transfer import TransferRefusedError
         ("- a\n", "- the same\n", "- the same\n", "- the same\n"),
         ("- a b\n", "*  a b\n", "- a c\n", "- a c\n"),
         # Moved on one side.
-        ("- a\n- b\n- c\n", "- c\n- a\n- b\n", "- a\n- b\n- c\n- d\n", "- c\n- a\n- b\n- d\n"),
+        (
+            "- a\n- b\n- c\n",
+            "- c\n- a\n- b\n",
+            "- a\n- b\n- c\n- d\n",
+            "- c\n- a\n- b\n- d\n",
+        ),
         # Headings: the same one once, with the facts of both.
         (
             "# A\n- a\n",
@@ -85,12 +90,22 @@ def test_what_is_no_conflict_is_merged(
             "- a\n<<<<<<< ours\n- port is 81\n=======\n- port is 82\n>>>>>>> theirs\n"
             "- z\n- y\n",
         ),
-        ("- one\n", "- uno\n", "- eins\n",
-         "<<<<<<< ours\n- uno\n=======\n- eins\n>>>>>>> theirs\n"),
-        ("- a fact\n", "", "- a fact here",
-         "<<<<<<< ours\n=======\n- a fact here\n>>>>>>> theirs\n"),
         (
-            "- P:\n  - port 80\n", "- P:\n  - port 81\n", "- P:\n  - port 82\n",
+            "- one\n",
+            "- uno\n",
+            "- eins\n",
+            "<<<<<<< ours\n- uno\n=======\n- eins\n>>>>>>> theirs\n",
+        ),
+        (
+            "- a fact\n",
+            "",
+            "- a fact here",
+            "<<<<<<< ours\n=======\n- a fact here\n>>>>>>> theirs\n",
+        ),
+        (
+            "- P:\n  - port 80\n",
+            "- P:\n  - port 81\n",
+            "- P:\n  - port 82\n",
             "<<<<<<< ours\n- P:\n  - port 81\n=======\n- P:\n  - port 82\n>>>>>>> theirs\n",
         ),
     ],
@@ -103,8 +118,8 @@ def test_one_fact_made_two_things_of_is_a_conflict(
 
 @pytest.mark.parametrize("broken", ["base", "ours", "theirs"])
 def test_code_that_never_ends_is_refused(broken: str) -> None:
-    texts = dict.fromkeys(("base", "ours", "theirs"), "- a\n")
-    texts[broken] = "- a\n```\n"
+    texts = {name: f"- {name}\n" for name in ("base", "ours", "theirs")}
+    texts[broken] += "```\n"
     with pytest.raises(TransferRefusedError, match="never closes"):
         merge_texts(**texts)
 
@@ -112,7 +127,9 @@ def test_code_that_never_ends_is_refused(broken: str) -> None:
 # --- For any files ----------------------------------------------------------------------
 
 LINE = st.sampled_from(
-    "- a|- b|- c|- port 80|- port 81|* a|  - d|  e|f|# A|## B|# C||---|```|<pre>".split("|")
+    "- a|- b|- c|- port 80|- port 81|* a|  - d|  e|f|# A|## B|# C||---|```|<pre>".split(
+        "|"
+    )
 )
 TEXT = st.lists(LINE, max_size=8).map(lambda lines: "".join(f"{x}\n" for x in lines))
 FACTS = st.lists(st.sampled_from("abcdefgh"), max_size=6, unique=True)
@@ -134,7 +151,9 @@ def test_what_only_one_side_did_is_taken_as_it_is(base: str, side: str) -> None:
     except TransferRefusedError:
         return
     assert merge_texts(base, base, side).conflicts == 0
-    assert sorted(set(keys(merge_texts(base, base, side).text))) == sorted(set(keys(side)))
+    assert sorted(set(keys(merge_texts(base, base, side).text))) == sorted(
+        set(keys(side))
+    )
 
 
 @given(FACTS, FACTS, FACTS)
