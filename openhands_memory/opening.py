@@ -154,14 +154,14 @@ def _open_by_path(place: TierPlace) -> int:
     for part in place.below:
         parts.append(os.path.join(parts[-1], part))
     path = parts[-1]
-    linked = any(map(os.path.islink, parts[place.confined :]))
     try:
         found = os.stat(path)
     except FileNotFoundError:
-        if linked and any(os.path.islink(p) and not os.path.exists(p) for p in parts):
+        if any(os.path.islink(p) and not os.path.exists(p) for p in parts):
             raise FileRefusedError(path, _DANGLING) from None
         raise
     _refuse_irregular(place, found)
+    linked = any(map(os.path.islink, parts[place.confined :]))
     if linked or place.confined:
         path = os.path.realpath(path)
         _refuse_foreign(place, path, found, linked=linked)

@@ -29,6 +29,7 @@ from openhands_memory.upkeep.lint_run import (
     check_names,
     check_target,
     check_text,
+    memory_directories,
     target_at,
     targets_below,
     targets_of_tier,
@@ -152,11 +153,11 @@ def _from_stdin(args: argparse.Namespace) -> list[Finding]:
 def _from_paths(args: argparse.Namespace) -> Iterator[Finding]:
     for path in args.paths:
         if os.path.isdir(path):
-            for directory in dict.fromkeys(
-                [path, *(os.path.dirname(t.shown) for t in targets_below(path))]
+            targets = list(targets_below(path))
+            for directory in memory_directories(
+                [path, *(t.place.base for t in targets)]
             ):
                 yield from check_names(directory, str)
-            targets = list(targets_below(path))
         else:
             targets = [target_at(path)]
         for target in targets:
@@ -277,7 +278,7 @@ def _fix(target: Target, args: argparse.Namespace) -> None:
         nonlocal done
         if data is None:
             return None
-        data, done = fix_bytes(data)
+        data, done = fix_bytes(data, facts=target.role != "other")
         return data
 
     try:

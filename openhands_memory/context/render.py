@@ -79,7 +79,7 @@ def _render(body: Body, share: int) -> Rendered:
         every = range(len(body.lines))
         return Rendered(every, len(body.lines), "\n".join(body.lines))
     kept = keep_tail(body.lines, share, first=body.first, blocks=body.blocks)
-    text = "\n".join([TRUNCATION_NOTICE, *(body.lines[index] for index in kept)])
+    text = "\n".join([TRUNCATION_NOTICE, *map(body.lines.__getitem__, kept)])
     return Rendered(kept, len(body.lines), text)
 
 

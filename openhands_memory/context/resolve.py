@@ -228,8 +228,8 @@ def _survey(place: TierPlace, tail: store.Tail) -> Survey | None:
 
 
 def _safe_body(place: TierPlace, text: str, char_budget: int, *, whole: bool) -> Body:
-    # A quarter more than fits, so that lines which are made longer here do not show.
-    wanted = char_budget + char_budget // 4
+    # Somewhat more than fits, so that lines which are made longer here do not show.
+    wanted = char_budget + char_budget // 8
     start = text.rfind("\n", 0, max(0, len(text) - wanted)) + 1
     body = _body_from(place, text, start, whole=whole)
     if start and not _is_plenty(body, char_budget):

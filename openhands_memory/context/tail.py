@@ -30,7 +30,7 @@ def keep_tail(
     """
     room -= len(TRUNCATION_NOTICE)
     fitting = fitting_lines(lines, room, first=first, blocks=blocks)
-    used = list(accumulate(len(lines[i]) + 1 for i in reversed(fitting)))
+    used = list(accumulate([len(lines[i]) + 1 for i in reversed(fitting)]))
     kept = fitting[len(fitting) - bisect_right(used, room) :]
     for top, bottom in blocks:
         if kept and top < kept[0] <= bottom:

@@ -270,7 +270,7 @@ def _find_link_as_text(document: Document) -> Iterator[Finding]:
     """A link that git wrote as a file, where the system or core.symlinks allows none."""
     text = document.body.strip()
     if len(text) < 1024 and re.fullmatch(
-        r"(?:\.{0,2}/|~/)?(?:[\w.@+-]+/)+[\w.-]+\.md", text
+        r"(?:\.{0,2}/|~/)?(?:[\w.@+-]+/)*[\w.-]+\.md", text
     ):
         message = (
             "holds only a path: a link that git checked out as text; set core.symlinks, "

@@ -24,14 +24,15 @@ def find_contradictions(document: Document) -> Iterator[Finding]:
     for entry in document.entries:
         if not (is_fact(entry) or is_prose(document, entry)):
             continue
-        pair = _key_and_value(entry)
+        text = _fact_text(entry)
+        pair = _key_and_value(entry, text)
         if pair:
             key = (entry.headings, pair[0])
             value, first = values.setdefault(key, (pair[1], entry))
             if value != pair[1]:
                 message = f"line {first.line} gives this key another value; keep one"
                 yield finding("OM211", message, line=entry.line)
-        claim = _claim(entry) if _last_word(entry) in denied else None
+        claim = _claim(entry, text) if _last_word(entry) in denied else None
         if claim:
             key = (entry.headings, claim[0])
             positive, first = claims.setdefault(key, (claim[1], entry))
@@ -40,6 +41,8 @@ def find_contradictions(document: Document) -> Iterator[Finding]:
                 yield finding("OM212", message, line=entry.line)
 
 
+_MAX_PAIR: Final = 140
+_JOINT: Final = re.compile(r"[:=]|\s(?:is|are)\s")
 _KEY: Final = re.compile(
     r"(?P<key>[^\W\d_][\w ./'()-]{0,58}?|`[^`\n]{1,60}`|\*\*[^*\n]{1,60}\*\*)"
     r"(?:(?P<colon>\s*:\*{0,2}|\s*=)\s*|\s+(?:is|are)\s+(?:now\s+)?)"
@@ -47,27 +50,28 @@ _KEY: Final = re.compile(
 )
 #: What may have several values, or announces a remark.
 _MANY_VALUED: Final = frozenset(
-    """good bad do don't ok wrong right before after old new feature features note notes todo fixme example examples tip hint see also file files path paths
-    host hosts url urls link links user users author authors owner owners name names ref
+    """good bad do don't ok wrong right before after old new feature features note
+    notes todo fixme example examples tip hint see also file files path paths host
+    hosts url urls link links user users author authors owner owners name names ref
     refs reference references issue issues pr bug fix fixed fixes step steps warning
-    decision rule why how what where when who question answer q a command commands cmd
-    run usage test tests task tasks reason result output input error errors feat chore
-    docs refactor perf style ci build revert item entry tag tags label labels alias
-    dependency dependencies module package library tool option flag env added removed
-    changed updated deprecated done wip key keys value member reviewer reviewers contact
-    goto class function method table column field import include exclude ignore allow
-    deny device server servers node service services page route endpoint header cookie
-    alternative source sources target topic category type kind status""".split()
+    decision rule why how what where when who question answer q a command commands
+    cmd run usage test tests task tasks reason result output input error errors feat
+    chore docs refactor perf style ci build revert item entry tag tags label labels
+    alias dependency dependencies module package library tool option flag env added
+    removed changed updated deprecated done wip key keys value member reviewer
+    reviewers contact goto class function method table column field import include
+    exclude ignore allow deny device server servers node service services page route
+    endpoint header cookie alternative source sources target topic category type
+    kind status""".split()
 )
 _PUNCTUATION: Final = "`*_\"'.,;:!"
 _EXACT: Final = re.compile(r"`[^`]+`|v?\d[\w.:%/-]*(?: [^\W\d_]{1,12})?")
 
 
-def _key_and_value(entry: Entry) -> tuple[str, str] | None:
+def _key_and_value(entry: Entry, text: str) -> tuple[str, str] | None:
     """The entry's key and its one value, if that is all that it says."""
-    if "\n" in entry.text or len(entry.text) > 160:
+    if "\n" in entry.text or len(text) > _MAX_PAIR or not _JOINT.search(text):
         return None
-    text = _fact_text(entry)
     found = _KEY.fullmatch(text)
     if not found:
         return None
@@ -111,16 +115,14 @@ _MIN_PART: Final = 4
 _CLAIM_WORD: Final = re.compile(r"`[^`\n]*`|[^\W_][\w./'@:+-]*|[<>=%$#&|]+")
 
 
-def _claim(entry: Entry) -> tuple[tuple[str, ...], bool] | None:
+def _claim(entry: Entry, text: str) -> tuple[tuple[str, ...], bool] | None:
     """The first sentence without its negations, and whether it is positive.
 
     Those that follow lean on it: the same words can be about something else.
     """
     if len(entry.text) > 400 or "not only" in entry.text:
         return None
-    sentence, *more = _SENTENCE_END.split(
-        " ".join(_fact_text(entry).split()), maxsplit=1
-    )
+    sentence, *more = _SENTENCE_END.split(" ".join(text.split()), maxsplit=1)
     if sentence.endswith(("?", ":")):
         return None
     words, negations = _without_negations(sentence)

@@ -34,27 +34,28 @@ class Fixed(NamedTuple):
     done: tuple[str, ...]
 
 
-def fix_bytes(data: bytes) -> tuple[bytes, tuple[str, ...]]:
+def fix_bytes(data: bytes, *, facts: bool = True) -> tuple[bytes, tuple[str, ...]]:
     """Repair a file's bytes; its encoding, its mark and its bad bytes stay.
 
+    Unless it is a list of *facts* nothing is taken out.
     A file that is no text, or that could not be written back exactly, is left alone.
     """
     file = decode_file(data)
     if file.looks_binary or not file.exact:
         return data, ()
-    fixed = fix_text(file.text)
+    fixed = fix_text(file.text, facts=facts)
     return (encode_file(file, fixed.text), fixed.done) if fixed.done else (data, ())
 
 
-def fix_text(text: str) -> Fixed:
-    """Repair *text*."""
+def fix_text(text: str, *, facts: bool = True) -> Fixed:
+    """Repair *text*; unless it is a list of *facts* nothing is taken out."""
     document = parse_document(text)
     if not document.lines or has_conflict(document):
         return Fixed(text, ())
     done: Counter[str] = Counter()
     blanks = dict(trailing_blanks(document))
     main = main_line_end(document)
-    removed = _repeated(document, last=len(text) > _NEVER_CUT)
+    removed = _repeated(document, last=len(text) > _NEVER_CUT) if facts else set[int]()
     lines: list[str] = []
     ends: list[str] = []
     for index, (line, end) in enumerate(

@@ -5,7 +5,7 @@ bytes, follows no link out of a tier, never waits; what cannot be read is a find
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from typing import Final, NamedTuple
 
@@ -30,6 +30,7 @@ __all__ = [
     "check_names",
     "check_target",
     "check_text",
+    "memory_directories",
     "target_at",
     "targets_below",
     "targets_of_tier",
@@ -37,6 +38,8 @@ __all__ = [
 
 #: Bytes of a file that is checked; an index is some kilobytes.
 MAX_BYTES: Final = 16 * 1024 * 1024
+_INDEXES: Final = (INDEX_NAME, SANDBOX_INDEX_NAME)
+_MEMORY_NAMES: Final = frozenset({"memory", "memories"})
 #: Directories that hold other people's Markdown.
 _FOREIGN: Final = frozenset({".git", ".tox", ".venv", "node_modules", "site-packages"})
 
@@ -124,6 +127,16 @@ def check_text(data: bytes, *, path: str, today: date, stale_days: int) -> Check
         data, path=path, today=today, role=target.role, stale_days=stale_days
     )
     return Checked(target, findings, parse_document(decode_file(data).text))
+
+
+def memory_directories(directories: Iterable[str]) -> list[str]:
+    """Those that hold memory, by their names or an index: there names of files count."""
+    return [
+        directory
+        for directory in dict.fromkeys(directories)
+        if os.path.basename(os.path.normpath(directory)) in _MEMORY_NAMES
+        or any(store.exists(os.path.join(directory, name)) for name in _INDEXES)
+    ]
 
 
 def check_names(directory: str, show: Callable[[str], str]) -> Iterator[Finding]:
