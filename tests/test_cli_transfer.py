@@ -8,7 +8,7 @@ import pty
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +27,10 @@ def run(*argv: object) -> int:
 
 
 @pytest.fixture(autouse=True)
-def nobody_at_the_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    nothing = tmp_path / "nothing"
-    nothing.touch()
-    monkeypatch.setattr("sys.stdin", nothing.open())
+def nobody_at_the_terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with open(os.devnull) as nobody:
+        monkeypatch.setattr("sys.stdin", nobody)
+        yield
 
 
 @pytest.fixture
@@ -221,7 +221,7 @@ def test_import_shows_what_it_would_take_and_takes_nothing_unasked(
     assert out == (
         f"   1  {source}:17: - use `pnpm`, never npm\n"
         f"   2  {source}:20: - When testing: run pytest\n"
-        f"   3  {source}:29: - Releases go out on Tuesdays.\n"
+        f"   3  {source}:30: - Releases go out on Tuesdays.\n"
     )
     assert "nothing taken: there is no terminal to ask at; use --yes" in err
     assert f"refused: {source}:21: looks like it holds a secret (github-token)" in err

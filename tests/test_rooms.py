@@ -199,11 +199,12 @@ ROOMS: Final[Mapping[str, Room]] = {
         *("options", "sanitize"),
         *("upkeep.document", "upkeep.findings", "upkeep.lint_*"),
     ),
-    "upkeep.search": pure("errors"),
+    "upkeep.terms": pure(),
+    "upkeep.search": pure("errors", "upkeep.document", "upkeep.terms"),
     "upkeep.search_index": Room(
         # Its clock is an argument with a default: the time that files are stamped with.
         DISK | {"time.time_ns"},
-        frozenset({"errors", "layout", "upkeep.search"}),
+        frozenset({"errors", "layout", "upkeep.document", "upkeep.search"}),
         HIDDEN | CLOCK | PRINT,
     ),
     # The edges.

@@ -23,6 +23,7 @@ from unicodedata import unidata_version
 from zlib import crc32
 
 from openhands_memory.layout import DAILY_LOG_PATTERN
+from openhands_memory.upkeep.document import split_entries
 from openhands_memory.upkeep.search import (
     MAX_TEXT,
     REACH,
@@ -38,7 +39,6 @@ from openhands_memory.upkeep.search import (
     file_terms,
     parse_query,
     score_entries,
-    split_entries,
 )
 
 if TYPE_CHECKING:

@@ -7,19 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openhands_memory.upkeep.document import Entry, split_entries
 from openhands_memory.upkeep.search import (
     MAX_QUERY_TERMS,
     Corpus,
     EmptyQueryError,
-    Entry,
     SearchFile,
     entry_terms,
     file_terms,
     parse_query,
     score_entries,
-    split_entries,
-    terms,
 )
+from openhands_memory.upkeep.terms import terms
 
 
 def found(words: str, text: str) -> bool:
