@@ -24,14 +24,13 @@ def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Editor:
 
     def make(does: str = ":", *, name: str = "EDITOR", arguments: str = "") -> Path:
         script = tmp_path / "my editor"
-        called = tmp_path / f"called-as-{name}"
         script.write_text(
             f'#!/bin/sh\nprintf "%s\\n" "$@" > "$0.args"\n'
             f"for file; do :; done\n{does}\n"
         )
         script.chmod(0o755)
         monkeypatch.setenv(name, f"'{script}' {arguments}")
-        return Path(f"{script}.args") if name else called
+        return Path(f"{script}.args")
 
     return make
 

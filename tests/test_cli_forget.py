@@ -186,10 +186,13 @@ def test_a_fact_in_a_rollout_summary_can_be_forgotten_and_brought_back(
     assert summary.read_text() == "- wrong\n- right\n"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anything")
-def test_a_read_only_file_is_refused(index: Path) -> None:
+def test_a_read_only_file_is_refused(
+    index: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     index.chmod(0o444)
     assert run("forget", "tides") == 2
+    assert "is read-only (mode 0444" in capsys.readouterr().err
+    assert index.read_bytes() == TEXT
 
 
 def test_a_file_that_cannot_be_read_is_named(

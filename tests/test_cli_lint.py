@@ -127,7 +127,7 @@ def test_no_memory_is_nothing_found(
     assert run("--workspace", workspace) == 0
     out, err = capsys.readouterr()
     assert out == ""
-    assert "no memory in" in err
+    assert "no memory files in" in err
     assert list(workspace.iterdir()) == []
 
 
@@ -262,6 +262,15 @@ def test_names_that_nobody_reads_are_found(
     assert run("--workspace", workspace) == 1
     assert "memory.md:1:1: OM404 is not read" in capsys.readouterr().out
     assert run(project_index.parent) == 1
+
+
+def test_a_directory_that_was_a_link_is_found(
+    memory_home: Path, workspace: Path, capsys: Capture
+) -> None:
+    (workspace / ".openhands").mkdir()
+    (workspace / ".openhands" / "memory").write_text("../shared/memory")
+    assert run("--workspace", workspace) == 1
+    assert "memory:1:1: OM403 holds only a path" in capsys.readouterr().out
 
 
 def test_a_directory_is_its_markdown_files(tmp_path: Path, capsys: Capture) -> None:

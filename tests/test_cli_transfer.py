@@ -28,7 +28,7 @@ def run(*argv: object) -> int:
 
 @pytest.fixture(autouse=True)
 def nobody_at_the_terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with open(os.devnull) as nobody:
+    with Path(os.devnull).open() as nobody:
         monkeypatch.setattr("sys.stdin", nobody)
         yield
 
@@ -76,12 +76,12 @@ def test_merge_can_be_seen_first_and_taken_back_after(
     assert run("merge", other, "--dry-run", "--workspace", workspace) == 0
     assert "would take 3 facts" in capsys.readouterr().err
     assert project_index.read_text() == "- mine\n"
-    assert os.listdir(project_index.parent) == ["MEMORY.md"]
+    assert list(project_index.parent.iterdir()) == [project_index]
     assert run("merge", other / ".openhands/memory", "--workspace", workspace) == 0
     assert run("undo", "--workspace", workspace) == 0
     assert run("undo", "--workspace", workspace) == 0
     assert project_index.read_text() == "- mine\n"
-    assert os.listdir(project_index.parent) == ["MEMORY.md"]
+    assert list(project_index.parent.iterdir()) == [project_index]
 
 
 def test_merge_takes_one_file_and_reports_as_json(
@@ -146,6 +146,25 @@ def test_merge_goes_on_where_one_file_cannot_be_read(
     assert "2026-11-27.md: is not a regular file (a FIFO)" in err
     assert "2026-11-26.md: the code fence at line 1 never closes" in err
     assert "took 3 facts" in err
+
+
+@pytest.mark.parametrize("broken", ["code", "read-only"])
+def test_merge_says_when_the_file_here_is_in_the_way(
+    broken: str,
+    workspace: Path,
+    project_index: Path,
+    other: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    project_index.write_text("```\nopen\n" if broken == "code" else "- a\n")
+    project_index.chmod(0o444 if broken == "read-only" else 0o644)
+    before = project_index.read_bytes()
+    assert run("merge", other, "--workspace", workspace) == 1
+    err = capsys.readouterr().err
+    assert f"not merged: {other}/.openhands/memory/MEMORY.md: " in err
+    problem = f"{project_index}: is read-only (mode 0444"
+    assert ("in the file here" if broken == "code" else problem) in err
+    assert project_index.read_bytes() == before
 
 
 @pytest.mark.parametrize("path", ["no-such", ".", "empty"])

@@ -196,7 +196,7 @@ ROOMS: Final[Mapping[str, Room]] = {
     ),
     "upkeep.lint_run": flow("errors", "layout", "store", "upkeep.*"),
     "upkeep.lint_*": pure(
-        *("options", "sanitize"),
+        *("layout", "options", "sanitize"),
         *("upkeep.document", "upkeep.findings", "upkeep.lint_*"),
     ),
     "upkeep.terms": pure(),

@@ -51,6 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if bool(args.files) == bool(args.bundle):
         raise ConfigError("FILE", args.files, "give files, or one with --bundle")
+    if args.bundle and args.json:
+        raise ConfigError("--json", True, "there is none with --bundle")
     if args.bundle:
         return import_bundle(args)
     return _import_facts(args)

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 
-from openhands_memory import store
 from openhands_memory.commands._arguments import (
     add_budget,
     add_json,
@@ -26,10 +25,12 @@ from openhands_memory.upkeep.lint_run import (
     MAX_BYTES,
     Checked,
     Target,
+    check_directory,
     check_names,
     check_target,
     check_text,
     memory_directories,
+    repair_target,
     target_at,
     targets_below,
     targets_of_tier,
@@ -171,7 +172,7 @@ def _from_workspace(args: argparse.Namespace) -> Iterator[Finding]:
     indexes: dict[str, Checked] = {}
     any_file = False
     for place in places:
-        yield from check_names(place.directory, _shown)
+        yield from check_directory(place, _shown)
         for target in targets_of_tier(place, _shown):
             any_file = True
             checked = _check(target, args)
@@ -180,7 +181,7 @@ def _from_workspace(args: argparse.Namespace) -> Iterator[Finding]:
                 indexes[place.name] = checked
     if not any_file:
         where = " or ".join(place.directory for place in places)
-        print(f"nothing to lint: no memory in {where}", file=sys.stderr)
+        print(f"no memory files in {where}", file=sys.stderr)
     yield from _budget_together(indexes, args)
     user, project = indexes.get("user"), indexes.get("project")
     if user and project and user.document and project.document:
@@ -262,40 +263,14 @@ def _budget_together(
 
 def _fix(target: Target, args: argparse.Namespace) -> None:
     """Repair the file in place; what cannot be written is said, and left as it was."""
-    from openhands_memory.upkeep.change import change  # late: only a repair writes
-
-    place = next(
-        (
-            p
-            for p in tier_places(args.workspace)
-            if p.path == os.path.abspath(target.place.path)
-        ),
-        target.place,
-    )
-    done: tuple[str, ...] = ()
-
-    def repair(data: bytes | None) -> bytes | None:
-        nonlocal done
-        if data is None:
-            return None
-        data, done = fix_bytes(data, facts=target.role != "other")
-        return data
-
+    # A tier's index is written as such, so that an approval of it is kept.
+    path = os.path.abspath(target.place.path)
+    place = next((p for p in tier_places(args.workspace) if p.path == path), None)
+    target = target._replace(place=place or target.place)
     try:
-        repair(store.read_bytes(place, MAX_BYTES))
-        if not done:
-            return
-        change(
-            place,
-            repair,
-            now=datetime.now().astimezone(),
-            writer="openhands-memory lint --fix",
-            reason="; ".join(done),
-        )
+        done = repair_target(target, now=datetime.now().astimezone())
     except MemoryFileError as error:
         print(f"lint: not repaired: {error}", file=sys.stderr)
-    except OSError as error:
-        print(f"lint: not repaired: {place.path}: {error.strerror}", file=sys.stderr)
     else:
         _say_fixed(target.shown, done)
 

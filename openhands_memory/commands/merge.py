@@ -94,8 +94,11 @@ def _merge(done: _Done, there: TierPlace, here: TierPlace, *, dry_run: bool) -> 
             reason=f"merged from {there.path}",
             dry_run=dry_run,
         )
-    except (TransferRefusedError, MemoryFileError) as error:
-        reason = error.problem if isinstance(error, MemoryFileError) else str(error)
+    except TransferRefusedError as error:
+        done.missed.append((there.shown_as, str(error)))
+        return done
+    except MemoryFileError as error:
+        reason = error.problem if error.path == there.path else str(error)
         done.missed.append((there.shown_as, reason))
         return done
     done.taken.extend((there.shown_as, fact) for fact in brought.taken)

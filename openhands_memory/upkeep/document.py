@@ -183,7 +183,8 @@ def fact_key(entry: Entry) -> str:
     The bullet's marker and white space are folded, but not inside inline code; case and
     punctuation count.
     """
-    text = BULLET.sub("", entry.text, count=1)
+    marker = BULLET.match(entry.text)
+    text = entry.text[marker.end() :] if marker else entry.text
     if "`" not in text:
         return " ".join(text.split())
     parts = text.split("`")

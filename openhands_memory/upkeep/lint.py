@@ -6,7 +6,7 @@ are in ``lint_*``, each about one thing; the codes are in `findings`.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Final, Literal
 
@@ -24,15 +24,13 @@ from openhands_memory.upkeep.lint_files import (
     has_conflict,
 )
 from openhands_memory.upkeep.lint_injection import find_injection
+from openhands_memory.upkeep.lint_links import find_link_as_text
 
 __all__ = [
     "MAX_ENTRY_CHARS",
     "STALE_DAYS",
     "Role",
     "budget_finding",
-    "find_broken_links",
-    "find_misnamed",
-    "linked_names",
     "lint_bytes",
     "lint_text",
     "role_of",
@@ -116,7 +114,7 @@ def lint_text(
     if role == "index":
         rules += [
             _find_long_entries(document),
-            _find_link_as_text(document),
+            find_link_as_text(document),
             find_stale(
                 document, today=today, last_commit=last_commit, stale_days=stale_days
             ),
@@ -152,8 +150,7 @@ def _find_hidden(document: Document) -> Iterator[Finding]:
 
 def _hidden_in(line: str, shown: str) -> tuple[int, str]:
     """The column of the first hidden character, and the code points of the first few."""
-    pairs = zip(line, shown, strict=False)
-    column = next(i for i, (a, b) in enumerate(pairs, 1) if a != b or b == "[" != a)
+    column = _first_difference(line, shown)
     names = list(dict.fromkeys(re.findall(r"\[U\+[0-9A-F]{4,6}\]", shown)))
     return column, ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
 
@@ -162,25 +159,38 @@ def _find_frame(document: Document) -> Iterator[Finding]:
     safe = neutralise(document.body)
     if safe == document.body:
         return
-    for number, (line, shown) in enumerate(
-        zip(document.lines, safe.split("\n"), strict=True), 1
-    ):
+    pairs = zip(document.lines, safe.split("\n"), strict=True)
+    for number, (line, shown) in enumerate(pairs, 1):
         if shown == line:
             continue
-        escaped = shown.startswith("\\") and not line.startswith("\\")
-        if escaped:
-            message = "imitates a heading or notice of the prompt; put it another way"
-            yield finding("OM122", message, line=number)
-        if shown.removeprefix("\\" if escaped else "") != line:
-            column = next(
-                i
-                for i, (a, b) in enumerate(zip(line, shown[escaped:], strict=False), 1)
-                if a != b or b == "&" != line[i : i + 3]
-            )
+        if shown.startswith("\\") and not line.startswith("\\"):
+            shown = shown[1:]
+            if not _is_title(document, number, line):
+                message = (
+                    "imitates a heading or notice of the prompt; put it another way"
+                )
+                yield finding("OM122", message, line=number)
+        if shown != line:
+            column = _first_difference(line, shown)
             message = (
                 "a tag of the prompt's own frame, shown with &lt;; write it without"
             )
             yield finding("OM121", message, line=number, column=column)
+
+
+def _first_difference(line: str, shown: str) -> int:
+    """The column where *shown* leaves *line*; it is longer, so there is one."""
+    pairs = zip(line, shown, strict=False)
+    same = (column for column, (a, b) in enumerate(pairs, 1) if a != b)
+    return next(same, len(line))
+
+
+def _is_title(document: Document, number: int, line: str) -> bool:
+    """Whether *line* is the file's own title, as most people write it.
+
+    It is shown with a backslash, and it can mislead nobody: our heading names a path.
+    """
+    return "(" not in line and not any(map(str.strip, document.lines[: number - 1]))
 
 
 # --- What the prompt has room for -------------------------------------------------------
@@ -219,80 +229,3 @@ def _find_long_entries(document: Document) -> Iterator[Finding]:
                 f"{MAX_ENTRY_CHARS}. Move detail to a daily log"
             )
             yield finding("OM302", message, line=entry.line)
-
-
-# --- What points nowhere ----------------------------------------------------------------
-
-_LINK: Final = re.compile(
-    r"(?<![\w./\\~-])(?:\./)?"
-    r"(\d{4}-\d{2}-\d{2}\.md|(?:rollout_summaries|raw_memories|skills)/[\w./-]*?\w\.md)(?![\w/])"
-)
-_MARKDOWN_LINK: Final = re.compile(
-    r"\]\((?:\./)?([\w][\w .-]*(?:/[\w .-]+)*\.md)(?:#[^)\s]*)?\)"
-)
-
-
-def linked_names(document: Document) -> set[str]:
-    """Names of memory files that *document* points to, relative to its directory."""
-    return {name for name, _, _ in _links(document)}
-
-
-def find_broken_links(
-    document: Document, *, path: str, present: Collection[str]
-) -> Iterator[Finding]:
-    """Links to files that are not *present*: names relative to the file's directory."""
-    for name, line, column in _links(document):
-        if name in present or ".." in name:
-            continue
-        if re.fullmatch(DAILY_LOG_PATTERN, name):
-            code, message = "OM401", f"there is no daily log {name}"
-        else:
-            code, message = (
-                "OM402",
-                "the memory file that this points to does not exist",
-            )
-        yield finding(code, message, line=line, column=column)._replace(path=path)
-
-
-def _links(document: Document) -> Iterator[tuple[str, int, int]]:
-    if ".md" not in document.body:
-        return
-    for number, line in enumerate(document.lines, 1):
-        if ".md" not in line or document.code[number - 1]:
-            continue
-        found = {hit.start(1): hit[1] for hit in _LINK.finditer(line)}
-        found |= {hit.start(1): hit[1] for hit in _MARKDOWN_LINK.finditer(line)}
-        for at, name in sorted(found.items()):
-            yield name, number, at + 1
-
-
-def _find_link_as_text(document: Document) -> Iterator[Finding]:
-    """A link that git wrote as a file, where the system or core.symlinks allows none."""
-    text = document.body.strip()
-    if len(text) < 1024 and re.fullmatch(
-        r"(?:\.{0,2}/|~/)?(?:[\w.@+-]+/)*[\w.-]+\.md", text
-    ):
-        message = (
-            "holds only a path: a link that git checked out as text; set core.symlinks, "
-            "or copy the file"
-        )
-        yield finding("OM403", message)
-
-
-_ALMOST_LOG: Final = re.compile(
-    r"(?i)\d{4}[-_.]?\d{1,2}[-_.]?\d{1,2}\.(?:md|markdown|mdown|txt)"
-)
-
-
-def find_misnamed(names: Iterable[str]) -> Iterator[tuple[str, Finding]]:
-    """Files of a memory directory that nobody reads because of their names."""
-    for name in sorted(names):
-        wanted = ""
-        for index in (INDEX_NAME, SANDBOX_INDEX_NAME):
-            if name != index and name.casefold() == index.casefold():
-                wanted = index
-        if not wanted and _ALMOST_LOG.fullmatch(name):
-            wanted = "" if re.fullmatch(DAILY_LOG_PATTERN, name) else "YYYY-MM-DD.md"
-        if wanted:
-            message = f"is not read: the name must be {wanted}, in this case and form"
-            yield name, finding("OM404", message)

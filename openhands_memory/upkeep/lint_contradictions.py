@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from openhands_memory.upkeep.document import BULLET, Document, Entry
+from openhands_memory.upkeep.document import Document, Entry
 from openhands_memory.upkeep.findings import Finding, finding
-from openhands_memory.upkeep.lint_duplicates import DATE_LEAD, is_fact, is_prose
+from openhands_memory.upkeep.lint_duplicates import fact_text, is_fact, is_prose
 
 __all__ = ["find_contradictions"]
 
@@ -24,7 +24,7 @@ def find_contradictions(document: Document) -> Iterator[Finding]:
     for entry in document.entries:
         if not (is_fact(entry) or is_prose(document, entry)):
             continue
-        text = _fact_text(entry)
+        text = fact_text(entry)
         pair = _key_and_value(entry, text)
         if pair:
             key = (entry.headings, pair[0])
@@ -90,12 +90,6 @@ def _key_and_value(entry: Entry, text: str) -> tuple[str, str] | None:
         return None
     value = value.strip(_PUNCTUATION).casefold()
     return (key, value) if value else None
-
-
-def _fact_text(entry: Entry) -> str:
-    """The words of an entry, without its marker and the date it begins with."""
-    text = DATE_LEAD.sub("", entry.text, count=1)
-    return BULLET.sub("", text, count=1).strip()
 
 
 _SENTENCE_END: Final = re.compile(r"(?<=[.;!?])\s+")

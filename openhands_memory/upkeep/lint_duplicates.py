@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from openhands_memory.upkeep.document import Document, Entry, fact_key
+from openhands_memory.upkeep.document import BULLET, Document, Entry, fact_key
 from openhands_memory.upkeep.findings import Finding, finding
 
 __all__ = [
-    "DATE_LEAD",
+    "fact_text",
     "find_duplicates",
     "find_tier_duplicates",
     "is_fact",
@@ -130,9 +130,18 @@ _TURNS: Final = frozenset(
     except only but if else all any some every each more less most least under over above
     below true false yes enable disable enabled disabled on off instead""".split()
 )
-DATE_LEAD: Final = re.compile(
+_DATE_LEAD: Final = re.compile(
     r"\s*(?:[-*+]|\d{1,9}[.)])?\s*[\[(*_]*\d{4}-\d{2}(?:-\d{2})?[\])*_]*[:,.]?\s+"
 )
+
+
+def fact_text(entry: Entry) -> str:
+    """The words of an entry, without its marker and the date it begins with."""
+    text = entry.text
+    for lead in (_DATE_LEAD, BULLET):
+        if found := lead.match(text):
+            text = text[found.end() :]
+    return text.strip()
 
 
 def _near_twins(entries: Sequence[Entry]) -> Iterator[tuple[Entry, Entry]]:
@@ -172,7 +181,7 @@ def _first_near(
 
 
 def _words_of(entry: Entry) -> _Words:
-    text = DATE_LEAD.sub("", entry.text, count=1)
+    text = fact_text(entry)
     plain = text.casefold().replace("\u2019", "'")
     words = _WORD.findall(plain)
     # Most words are plain letters: those are seen at a glance.

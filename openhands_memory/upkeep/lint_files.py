@@ -26,9 +26,11 @@ __all__ = [
 ]
 
 _BAD_BYTE: Final = "[\udc80-\udcff]"
-#: What UTF-8 becomes when it is read as Latin-1 or Windows-1252 and saved again.
+#: What UTF-8 becomes when it is read as Latin-1, Windows-1252 or Mac Roman and saved
+#: again: accents, quotes and dashes, a byte order mark, Cyrillic.
+_WINDOWS: Final = "\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ"
 _TWICE_DECODED: Final = re.compile(
-    "Ã[\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€[\u0080-\u00bf™œ“”˜¦¢]|ï»¿"
+    f"Ã[{_WINDOWS}]|â€[\u0080-\u00bf™œ“”˜¦¢]|‚Ä[îìúùôòì¶]|ï»¿|(?:[ÐÑ][{_WINDOWS}]){{2,}}"
 )
 _NAMED: Final = 5
 

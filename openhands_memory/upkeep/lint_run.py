@@ -6,7 +6,7 @@ bytes, follows no link out of a tier, never waits; what cannot be read is a find
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from datetime import date
+from datetime import date, datetime
 from typing import Final, NamedTuple
 
 from openhands_memory import store
@@ -14,23 +14,25 @@ from openhands_memory.errors import FileRefusedError
 from openhands_memory.layout import INDEX_NAME, SANDBOX_INDEX_NAME, TierPlace
 from openhands_memory.upkeep.document import Document, decode_file, parse_document
 from openhands_memory.upkeep.findings import Finding, finding
-from openhands_memory.upkeep.lint import (
-    Role,
+from openhands_memory.upkeep.lint import Role, lint_bytes, role_of
+from openhands_memory.upkeep.lint_fix import fix_bytes
+from openhands_memory.upkeep.lint_links import (
     find_broken_links,
     find_misnamed,
+    link_as_text,
     linked_names,
-    lint_bytes,
-    role_of,
 )
 
 __all__ = [
     "MAX_BYTES",
     "Checked",
     "Target",
+    "check_directory",
     "check_names",
     "check_target",
     "check_text",
     "memory_directories",
+    "repair_target",
     "target_at",
     "targets_below",
     "targets_of_tier",
@@ -38,6 +40,8 @@ __all__ = [
 
 #: Bytes of a file that is checked; an index is some kilobytes.
 MAX_BYTES: Final = 16 * 1024 * 1024
+#: Bytes of the longest path that a link is taken for.
+_LINK_BYTES: Final = 1024
 _INDEXES: Final = (INDEX_NAME, SANDBOX_INDEX_NAME)
 _MEMORY_NAMES: Final = frozenset({"memory", "memories"})
 #: Directories that hold other people's Markdown.
@@ -139,10 +143,47 @@ def memory_directories(directories: Iterable[str]) -> list[str]:
     ]
 
 
+def check_directory(place: TierPlace, show: Callable[[str], str]) -> Iterator[Finding]:
+    """The tier's directory: a link that became text, files that nobody reads."""
+    for depth in range(1, len(place.below)):
+        above = place._replace(below=place.below[:depth])
+        if store.read_one_line(above, _LINK_BYTES):
+            yield link_as_text()._replace(path=show(above.path))
+    yield from check_names(place.directory, show)
+
+
 def check_names(directory: str, show: Callable[[str], str]) -> Iterator[Finding]:
     """Files in a memory directory that nobody reads because of their names."""
     for name, found in find_misnamed(store.names_in(directory)):
         yield found._replace(path=show(os.path.join(directory, name)))
+
+
+def repair_target(target: Target, *, now: datetime) -> tuple[str, ...]:
+    """Repair the file in place, kept in the history; what was done, in words.
+
+    Raises:
+        MemoryFileError: It could not be written; it is as it was.
+    """
+    # Late: it finds the state directory, which is for those who write.
+    from openhands_memory.upkeep.change import change
+
+    done: tuple[str, ...] = ()
+
+    def repair(data: bytes | None) -> bytes | None:
+        nonlocal done
+        if data is None:
+            return None
+        data, done = fix_bytes(data, facts=target.role != "other")
+        return data
+
+    try:
+        repair(store.read_bytes(target.place, MAX_BYTES))
+    except OSError:
+        return ()  # that it cannot be read is a finding
+    if done:
+        reason, writer = "; ".join(done), "openhands-memory lint --fix"
+        change(target.place, repair, now=now, writer=writer, reason=reason)
+    return done
 
 
 def _unchecked(target: Target, problem: str) -> Checked:

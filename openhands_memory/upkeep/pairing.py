@@ -99,8 +99,7 @@ def _opcodes(
     base: Sequence[Unit], side: Sequence[Unit]
 ) -> list[tuple[str, int, int, int, int]]:
     """As `difflib` has them, without comparing what both begin and end with."""
-    a = [unit[:2] for unit in base]
-    b = [unit[:2] for unit in side]
+    a, b = _marks(base), _marks(side)
     most = min(len(a), len(b))
     top = next((n for n in range(most) if a[n] != b[n]), most)
     most -= top
@@ -117,6 +116,22 @@ def _opcodes(
         *codes,
         ("equal", len(a) - end, len(a), len(b) - end, len(b)),
     ]
+
+
+def _marks(units: Sequence[Unit]) -> list[tuple[str, str]]:
+    """What tells the units apart: a blank line belongs to what stands below it.
+
+    Else all blank lines would be alike, and finding their way takes minutes.
+    """
+    marks: list[tuple[str, str]] = []
+    below = ""
+    for unit in reversed(units):
+        if unit.kind == "blank":
+            below = f"\n{below}"
+        elif unit.kind != "other":
+            below = unit.key
+        marks.append((unit.kind, below if unit.kind == "blank" else unit.key))
+    return marks[::-1]
 
 
 def _pairs(

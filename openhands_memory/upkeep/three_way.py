@@ -105,12 +105,13 @@ def _follow_moves(base: Sequence[Unit], mine: Change, other: Change) -> None:
     """What *other* made of a fact that *mine* moved is made of it in its new place."""
     added = {unit.key for unit in chain(*mine.added) if unit.is_fact}
     there = {unit.key for unit in chain(*other.added) if unit.is_fact}
+    stand = added | {unit.key for unit in mine.fates if unit}
     for number, unit in enumerate(base):
         after = other.fates[number]
         moved = unit.is_fact and mine.fates[number] is None and unit.key in added
         if not moved or _is_same(unit, after) or unit.key in there:
             continue
-        if after and after.key in added:
+        if after and after.key in stand:
             after = None  # it is in its own place there
         for units in mine.added:
             units[:] = [

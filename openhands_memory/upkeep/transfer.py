@@ -82,7 +82,10 @@ def bring_facts(mine: bytes | None, facts: Sequence[Fact]) -> Brought:
     """
     data = mine or b""
     file = decode_file(data)
-    here = parse_document(_text_of(data))
+    try:
+        here = parse_document(_text_of(data))
+    except TransferRefusedError as error:
+        raise TransferRefusedError(f"in the file here: {error}") from None
     if file.codec != "utf-8":
         facts = [_without_surrogates(fact) for fact in facts]
     before = facts_of(here)
@@ -101,7 +104,7 @@ def bring_facts(mine: bytes | None, facts: Sequence[Fact]) -> Brought:
 def _text_of(data: bytes) -> str:
     file = decode_file(data)
     if file.looks_binary or not file.exact:
-        raise TransferRefusedError("is no text that can be written back as it was")
+        raise TransferRefusedError("what is no text cannot be taken apart")
     opened = parse_document(file.text).fences.left_open
     if opened is not None:
         msg = f"the code fence at line {opened + 1} never closes; close it first"

@@ -162,6 +162,7 @@ def test_the_generated_part_is_what_stands_between_its_marks() -> None:
         ("- a  b", "*\ta b", True),
         ("- a\n  b", "- a b", True),
         ("- a", "- A", False),
+        ("a - b", "a b", False),
         ("- a", "- a.", False),
         ("- run `a  b`", "- run `a b`", False),
         ("- [ ] a", "- [x] a", False),

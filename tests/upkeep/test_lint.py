@@ -11,15 +11,10 @@ from hypothesis import strategies as st
 
 from openhands_memory.upkeep.document import parse_document
 from openhands_memory.upkeep.findings import CODES, Finding
-from openhands_memory.upkeep.lint import (
-    budget_finding,
-    find_broken_links,
-    find_misnamed,
-    lint_bytes,
-    lint_text,
-)
+from openhands_memory.upkeep.lint import budget_finding, lint_bytes, lint_text
 from openhands_memory.upkeep.lint_duplicates import find_tier_duplicates
 from openhands_memory.upkeep.lint_fix import fix_bytes, fix_text
+from openhands_memory.upkeep.lint_links import find_broken_links, find_misnamed
 
 ROOT = Path(__file__).parents[2]
 TODAY = date(2026, 11, 29)

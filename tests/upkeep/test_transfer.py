@@ -93,10 +93,10 @@ def test_a_file_that_is_not_here_is_taken_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("mine", "theirs", "problem"),
     [
-        (b"- a\n```\nopen\n", b"- b\n", "line 2 never closes"),
+        (b"- a\n```\nopen\n", b"- b\n", "in the file here: the code fence at line 2"),
         (b"- a\n", b"- b\n~~~\nopen\n", "line 2 never closes"),
-        (b"- a\n", b"\0\0\0\0", "is no text"),
-        (b"\xff\xfe\x00\xd8a", b"- b\n", "is no text"),
+        (b"- a\n", b"\0\0\0\0", "what is no text"),
+        (b"\xff\xfe\x00\xd8a", b"- b\n", "what is no text"),
         (b"- a <pre>\n", b"- b\n- </pre>\n", "would read as part"),
     ],
 )
