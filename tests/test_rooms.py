@@ -112,7 +112,9 @@ def command(*siblings: str, outside: tuple[str, ...] = ()) -> Room:
     return Room(CLI | frozenset(outside), frozenset(siblings), HIDDEN)
 
 
-GROUND: Final = ("errors", "layout", "options", "config", "fences", "sanitize")
+GROUND: Final = (
+    *("config", "encoding", "errors", "fences", "layout", "options", "sanitize"),
+)
 #: Whatever the command line needs, but not the SDK's edge: it would load the SDK.
 NO_SDK: Final = (
     # What commands share stands in modules with an underscore; two more commands print
@@ -130,6 +132,7 @@ ROOMS: Final[Mapping[str, Room]] = {
     "options": pure("errors"),
     "config": pure("errors", "layout", "options"),
     "sanitize": pure(),
+    "encoding": pure(),
     "fences": pure(),
     "secret_rules": pure(),
     "secrets": pure("secret_rules"),
@@ -143,7 +146,7 @@ ROOMS: Final[Mapping[str, Room]] = {
     "templates": disk("errors"),
     "trust": disk("errors", "writing", outside=("platformdirs",)),
     # Reading: what the agent will see.
-    "context.decode": pure("sanitize"),
+    "context.decode": pure("encoding", "sanitize"),
     "context.tail": pure("fences", "sanitize"),
     "context.budget": pure(),
     "context.render": pure(
@@ -167,12 +170,12 @@ ROOMS: Final[Mapping[str, Room]] = {
         calls=("expanduser", "getcwd", "lstat"),
     ),
     # For people.
-    "upkeep.facts": pure("errors"),
+    "upkeep.facts": pure("encoding", "errors"),
     "upkeep.history": disk("errors", "layout", "writing"),
     "upkeep.change": flow(
         *("errors", "layout", "trust", "upkeep.facts", "upkeep.history", "writing")
     ),
-    "upkeep.document": pure("fences"),
+    "upkeep.document": pure("encoding", "fences"),
     "upkeep.sections": pure("upkeep.document"),
     "upkeep.pairing": pure("upkeep.document", "upkeep.sections"),
     "upkeep.transfer": pure("errors", "upkeep.document", "upkeep.sections"),

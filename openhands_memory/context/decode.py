@@ -8,20 +8,10 @@ import codecs
 import re
 from typing import Final, NamedTuple
 
+from openhands_memory.encoding import looks_binary, sniff
 from openhands_memory.sanitize import normalise_newlines
 
 __all__ = ["Decoded", "decode"]
-
-#: Byte order marks and the codec of what follows them.
-_MARKS: Final = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-
-#: One NUL in so many characters is no accident any more: UTF-16 without a mark has one
-#: in two, binary files about as many.
-_NUL_SHARE: Final = 8
 
 
 class Decoded(NamedTuple):
@@ -46,7 +36,7 @@ def decode(data: bytes, *, head: bytes, whole: bool) -> Decoded:
     taken for the rest of a line and left out, so that no text starts in the middle of
     one.
     """
-    mark, codec = next((m for m in _MARKS if head.startswith(m[0])), (b"", "utf-8"))
+    mark, codec = sniff(head)
     wide = codec != "utf-8"
     if whole:
         data = data[len(mark) :]
@@ -63,14 +53,13 @@ def decode(data: bytes, *, head: bytes, whole: bool) -> Decoded:
         )
         text = re.sub(stand_in, "\N{REPLACEMENT CHARACTER}", text)
     name = "utf-8-sig" if mark == codecs.BOM_UTF8 else codec
-    binary = "\0" in text and text.count("\0") * _NUL_SHARE > len(text)
-    return Decoded(text, name, bad, binary)
+    return Decoded(text, name, bad, looks_binary(text))
 
 
 def _after_first_line(data: bytes) -> bytes:
     ends = [at for at in (data.find(b"\n"), data.find(b"\r")) if at >= 0]
     if not ends:
-        return data if data.count(b"\0") * _NUL_SHARE > len(data) else b""
+        return data if looks_binary(data) else b""
     first = min(ends)
     return data[first + (2 if data[first : first + 2] == b"\r\n" else 1) :]
 

@@ -4,12 +4,12 @@ Pure. `parse_document` and `render_document` are an exact pair: what nobody chan
 back byte for byte, line ends and byte order mark included. Nothing here judges a text.
 """
 
-import codecs
 import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from openhands_memory.encoding import looks_binary, sniff
 from openhands_memory.fences import Fences, has_fences, nested_fences
 
 __all__ = [
@@ -46,14 +46,6 @@ _PRE: Final = re.compile(r"(?i)<(/?)pre\b")
 
 # --- Bytes and text -------------------------------------------------------------------
 
-_MARKS: Final = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-#: One NUL in so many characters is no accident any more.
-_NUL_SHARE: Final = 8
-
 
 class FileText(NamedTuple):
     """A file's bytes as text.
@@ -72,11 +64,10 @@ class FileText(NamedTuple):
 
 def decode_file(data: bytes) -> FileText:
     """Decode a whole file: UTF-8 unless a byte order mark says otherwise."""
-    mark, codec = next((m for m in _MARKS if data.startswith(m[0])), (b"", "utf-8"))
+    mark, codec = sniff(data)
     errors = "surrogateescape" if codec == "utf-8" else "replace"
     text = data[len(mark) :].decode(codec, errors)
-    binary = "\0" in text and text.count("\0") * _NUL_SHARE > len(text)
-    found = FileText(text, mark, codec, exact=True, looks_binary=binary)
+    found = FileText(text, mark, codec, exact=True, looks_binary=looks_binary(text))
     return found._replace(exact=encode_file(found, text) == data)
 
 

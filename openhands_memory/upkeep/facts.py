@@ -4,19 +4,14 @@ Pure: bytes in, bytes out. What is already in a file is never decoded and writte
 so bad bytes, marks and line ends stay as they are.
 """
 
-import codecs
 from typing import Final
 
+from openhands_memory.encoding import sniff
 from openhands_memory.errors import ConfigError
 
 __all__ = ["append_line", "as_fact", "newline_of"]
 
 _BULLETS: Final = ("- ", "* ", "+ ")
-
-_MARKS: Final = (
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
 
 
 def as_fact(text: str) -> str:
@@ -37,9 +32,9 @@ def append_line(data: bytes | None, line: str) -> bytes:
     A last line without its end is given one first.
     """
     data = data or b""
-    codec = next((codec for mark, codec in _MARKS if data.startswith(mark)), "utf-8")
+    mark, codec = sniff(data)
     newline = newline_of(data, codec).encode(codec)
-    torn = data and not data.endswith("\n".encode(codec)) and not _is_bare_mark(data)
+    torn = data and not data.endswith("\n".encode(codec)) and data != mark
     return data + (newline if torn else b"") + line.encode(codec) + newline
 
 
@@ -47,7 +42,3 @@ def newline_of(data: bytes, codec: str = "utf-8") -> str:
     r"""The line end that most lines of *data* have: ``\r\n`` or ``\n``."""
     windows = data.count("\r\n".encode(codec))
     return "\r\n" if windows * 2 > data.count("\n".encode(codec)) else "\n"
-
-
-def _is_bare_mark(data: bytes) -> bool:
-    return data in (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)

@@ -44,11 +44,10 @@ def _items(document: Document, fact: Fact) -> Iterator[Item]:
     ]
     depths = [_indent(document.lines[line - 1]) for line in starts]
     ends = [*starts[1:], fact.end_line + 1]
+    lasts = _ends_with_nested(starts, depths, fact.end_line)
     above: list[tuple[int, str]] = []
     for number, (line, end) in enumerate(zip(starts, ends, strict=True)):
-        depth = depths[number]
-        below = [n for n in range(number + 1, len(starts)) if depths[n] <= depth]
-        last = starts[below[0]] - 1 if below else fact.end_line
+        depth, last = depths[number], lasts[number]
         above = [(d, text) for d, text in above if d < depth]
         text = _folded(document, line, end)
         texts = tuple(text for _, text in above)
@@ -63,6 +62,17 @@ def _items(document: Document, fact: Fact) -> Iterator[Item]:
             leaf,
         )
         above.append((depth, text))
+
+
+def _ends_with_nested(starts: list[int], depths: list[int], end: int) -> list[int]:
+    """The last line before a bullet that is not nested deeper, for each one."""
+    lasts = [end] * len(starts)
+    waiting: list[int] = []
+    for number, depth in enumerate(depths):
+        while waiting and depths[waiting[-1]] >= depth:
+            lasts[waiting.pop()] = starts[number] - 1
+        waiting.append(number)
+    return lasts
 
 
 def _begins(document: Document, line: int, fact: Fact) -> bool:

@@ -25,7 +25,6 @@ __all__ = [
 ]
 
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
-_CLOSING_HASHES: Final = re.compile(r"[ \t]+#+[ \t]*\Z")
 
 
 class Heading(NamedTuple):
@@ -85,7 +84,9 @@ def as_heading(line: str) -> Heading | None:
     found = _HEADING.match(line)
     if not found:
         return None
-    title = _CLOSING_HASHES.sub("", found[2])
+    title = found[2].rstrip()
+    without = title.rstrip("#")  # what may close a heading, but not the end of "C#"
+    title = without if without.endswith((" ", "\t")) else title
     return Heading(len(found[1]), " ".join(title.split()).casefold(), line)
 
 

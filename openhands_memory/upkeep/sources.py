@@ -18,11 +18,10 @@ from openhands_memory.upkeep.sections import Fact, Heading, as_heading
 
 __all__ = ["Found", "find_facts"]
 
-_COMMENT: Final = re.compile(r"(?<!`)<!--.*?-->", re.DOTALL)
 #: Claude Code and Gemini CLI put the file in this place; the path may be quoted code.
 _IMPORT: Final = re.compile(r"(?<![\w`/@.])@((?:~/|\.{0,2}/)[\w./~-]+|[\w./-]+\.md)\b")
 _ANCHOR: Final = re.compile(r"\[[^\]]*\]\(#[^)]*\)")
-_POINTER: Final = re.compile(r"!?\[[^\]]*\]\([^)]*\)")
+_POINTER: Final = re.compile(r"!?\[[^\[\]]{0,500}\]\([^()]{0,2000}\)")
 _DEFINITION: Final = re.compile(r"\[[^\]]+\]:\s+\S+")
 _LABEL: Final = re.compile(r":[*_`]*\Z")
 _TAGS: Final = re.compile(r"(?:</?[A-Za-z][^<>]*>\s*)+")
@@ -94,11 +93,23 @@ def _without_silent(
         elif _DEFINITION.fullmatch(lines[index].strip()):
             lines[index] = ""
 
-    def blank(comment: re.Match[str]) -> str:
-        left_out["comment"] += 1
-        return "\n" * comment[0].count("\n")
+    return _without_comments("\n".join(lines), left_out)
 
-    return _COMMENT.sub(blank, "\n".join(lines))
+
+def _without_comments(text: str, left_out: Counter[str]) -> str:
+    kept: list[str] = []
+    end = 0
+    while (start := text.find("<!--", end)) >= 0:
+        closed = text.find("-->", start)
+        if closed < 0:
+            break
+        is_code = text[start - 1 : start] == "`"
+        kept.append(text[end : start + 4 if is_code else start])
+        end = start + 4 if is_code else closed + 3
+        if not is_code:
+            kept.append("\n" * text.count("\n", start, end))
+            left_out["comment"] += 1
+    return "".join(kept) + text[end:]
 
 
 def _front_matter(lines: list[str]) -> int:
