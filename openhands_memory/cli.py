@@ -65,9 +65,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        # The reader has seen enough; Python must not complain about it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _DONE
+        # The reader has seen enough.
+        return _give_up_stdout(_DONE)
+    except OSError as error:
+        print(f"{_PROG}: {error.strerror or error}", file=sys.stderr)
+        return _give_up_stdout(_WRONG_USE)
+
+
+def _give_up_stdout(code: int) -> int:
+    """Nothing more can be printed, and Python must not complain about it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
 
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -81,6 +89,8 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     # With its prog given, argparse formats no usage text for it: that takes 2 ms.
     commands = parser.add_subparsers(prog=_PROG, metavar="COMMAND", required=True)
     wanted = next((word for word in argv if not word.startswith("-")), None)
+    if wanted is not None and wanted not in COMMANDS:
+        parser.error(_unknown(wanted))
     for name, summary in COMMANDS.items():
         command = commands.add_parser(
             name,
@@ -94,6 +104,14 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
             command.set_defaults(run=module.run)
             module.add_arguments(command)
     return parser.parse_args(argv)
+
+
+def _unknown(command: str) -> str:
+    from difflib import get_close_matches  # late: only a mistake needs it
+
+    near = get_close_matches(command, COMMANDS, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"see {_PROG} --help"
+    return f"there is no command {command!r}; {hint}"
 
 
 def _module(command: str) -> str:

@@ -65,7 +65,7 @@ class SdkMissingError(MemoryToolError, ModuleNotFoundError):
     def __str__(self) -> str:
         return (
             "this needs the OpenHands SDK, which is not installed: "
-            'pip install "openhands-memory[sdk]"'
+            'pip install "openhands-memory[sdk]" (in a checkout: pip install ".[sdk]")'
         )
 
 

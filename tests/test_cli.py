@@ -242,12 +242,39 @@ def test_init_share_leaves_rollouts_out_and_the_index_in(
     assert names == {"MEMORY.md", "2026-11-29.md", ".gitignore", ".gitattributes"}
 
 
+def test_an_unknown_command_names_the_nearest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("serch", "x") == 2
+    err = capsys.readouterr().err
+    assert "did you mean 'search'?" in err
+
+
+def test_a_full_disk_behind_the_output_is_one_clear_error(project: Path) -> None:
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "openhands_memory", "show"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command,
+            cwd=project,
+            env=env,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 2
+    assert done.stderr == "openhands-memory: No space left on device\n"
+
+
 def test_init_private_says_when_another_gitignore_is_in_the_way(
     memory_home: Path, workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("init", "--share", "--workspace", workspace) == 0
+    assert run("init", "--private", "--workspace", workspace) == 1
+    assert "not private" in capsys.readouterr().err
+    ignore = workspace / ".openhands" / "memory" / ".gitignore"
+    ignore.write_text("*\n")
     assert run("init", "--private", "--workspace", workspace) == 0
-    assert "keeps memory out only if it says '*'" in capsys.readouterr().err
 
 
 def test_trust_without_a_terminal_never_waits(

@@ -165,8 +165,8 @@ def test_history_names_writer_and_reason_newest_first(
     assert run("history", "--json") == 0
     entries = json.loads(capsys.readouterr().out)
     assert [e["writer"] for e in entries] == [
-        "openhands-memory log",
-        "openhands-memory add",
+        "log",
+        "add",
     ]
     assert entries[1]["path"] == str(index)
     assert all(e["time"] and e["reason"] and e["id"] for e in entries)

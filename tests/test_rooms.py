@@ -225,7 +225,7 @@ ROOMS: Final[Mapping[str, Room]] = {
         outside=("inspect", "openhands"),
     ),
     "adapters.demo": edge(
-        *("adapters.context", "adapters.conversation", "commands.status"),
+        *("adapters.context", "adapters.conversation", "commands.status", "errors"),
         outside=("openhands", "pydantic"),
         calls=("print",),  # it tells what happens while it happens
     ),

@@ -404,7 +404,7 @@ def test_importing_the_scanner_loads_nothing_heavy() -> None:
         "print([m for m in ('openhands', 'pydantic', 'json', 'urllib.parse') "
         "if m in sys.modules])"
     )
-    done = subprocess.run(  # noqa: S603  (our own interpreter, fixed code)
+    done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"

@@ -15,7 +15,7 @@ from pydantic import Field, InstanceOf, PrivateAttr, field_validator, model_vali
 from openhands_memory.config import MemoryConfig
 from openhands_memory.context.render import harden_text
 from openhands_memory.context.report import Memory
-from openhands_memory.errors import UnknownFieldError
+from openhands_memory.errors import ConfigError, UnknownFieldError
 
 __all__ = [
     "AgentContext",
@@ -75,6 +75,9 @@ class AgentContext(sdk.AgentContext):
     def _from_mapping(cls, value: Any) -> Any:
         if isinstance(value, Mapping):
             return MemoryConfig(**cast("Mapping[str, Any]", value))
+        if not isinstance(value, MemoryConfig):
+            problem = "must be a MemoryConfig, such as MemoryConfig(read=...)"
+            raise ConfigError("AgentContext.memory", value, problem)
         return value
 
     def model_copy(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from openhands.sdk import LLM, Agent, Tool
+from openhands.sdk.conversation.exceptions import ConversationRunError
 from openhands.sdk.event import ActionEvent, MessageEvent
 from openhands.sdk.llm import Message, MessageToolCall, TextContent
 from openhands.sdk.testing import TestLLM
@@ -22,6 +23,7 @@ from pydantic import SecretStr
 from openhands_memory.adapters.context import AgentContext
 from openhands_memory.adapters.conversation import Conversation, LocalConversation
 from openhands_memory.commands.status import facts_of, report_lines
+from openhands_memory.errors import MemoryToolError
 
 __all__ = ["run_demo"]
 
@@ -35,6 +37,18 @@ _INDENT = "   "
 _WIDTH = 80
 
 
+class ModelError(MemoryToolError):
+    """The real model could not be asked."""
+
+    def __str__(self) -> str:
+        cause = self.args[0].__cause__ or self.args[0]
+        first = str(cause).strip().partition("\n")[0]
+        return (
+            f"the model did not answer: {first[:200]}\n"
+            "Check LLM_API_KEY, LLM_MODEL and LLM_BASE_URL, or run without LLM_API_KEY."
+        )
+
+
 def run_demo(
     workspace: Path, *, model: str | None, api_key: str | None, base_url: str | None
 ) -> int:
@@ -42,7 +56,11 @@ def run_demo(
     llms: tuple[LLM, LLM]
     if model and api_key:
         llm = LLM(
-            usage_id="demo", model=model, api_key=SecretStr(api_key), base_url=base_url
+            usage_id="demo",
+            model=model,
+            api_key=SecretStr(api_key),
+            base_url=base_url,
+            num_retries=1,
         )
         llms = (llm, llm)
     else:
@@ -77,7 +95,10 @@ def _conversation(llm: LLM, workspace: Path) -> LocalConversation:
 
 def _hold(conversation: LocalConversation, message: str) -> None:
     conversation.send_message(message)
-    conversation.run()
+    try:
+        conversation.run()
+    except ConversationRunError as error:
+        raise ModelError(error) from error
     for event in conversation.state.events:
         for speaker, text in _said(event):
             start = f"{_INDENT}{speaker:7}"

@@ -4,6 +4,8 @@ import argparse
 import os
 from typing import Any
 
+from openhands_memory.options import MIN_CHAR_BUDGET
+
 __all__ = ["add_budget", "add_json", "add_tier", "add_workspace", "print_json"]
 
 
@@ -21,7 +23,8 @@ def add_workspace(parser: argparse.ArgumentParser) -> None:
 def _directory(value: str) -> str:
     path = os.path.expanduser(value)
     if not os.path.isdir(path):
-        raise argparse.ArgumentTypeError(f"no such directory: {value}")
+        found = "is a file, no directory" if os.path.exists(path) else "does not exist"
+        raise argparse.ArgumentTypeError(f"{value} {found}")
     return path
 
 
@@ -36,13 +39,18 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
 
 
 def _budget(value: str) -> int:
-    from openhands_memory.config import MemoryReadConfig
-    from openhands_memory.errors import ConfigError
+    budget = whole_number(value)
+    if budget < MIN_CHAR_BUDGET:
+        msg = f"{value} characters are too few; give at least {MIN_CHAR_BUDGET}"
+        raise argparse.ArgumentTypeError(msg)
+    return budget
 
-    try:
-        return MemoryReadConfig(char_budget=int(value)).char_budget
-    except ConfigError as error:
-        raise argparse.ArgumentTypeError(f"{value} {error.problem}") from None
+
+def whole_number(value: str) -> int:
+    """A number above 0, for an option such as ``--limit``."""
+    if not value.isdecimal() or not int(value):
+        raise argparse.ArgumentTypeError(f"{value!r} is no number such as 10")
+    return int(value)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

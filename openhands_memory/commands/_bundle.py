@@ -80,7 +80,7 @@ def _take(
         brought = take(
             here,
             lambda found: _bring(found, data),
-            writer="openhands-memory import",
+            writer="import",
             reason=f"brought back from {os.path.basename(args.bundle)}",
             dry_run=dry_run,
         )

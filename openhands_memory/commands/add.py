@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         place,
         lambda found: found if _line_of(found, fact) else append_line(found, fact),
         now=now(),
-        writer="openhands-memory add",
+        writer="add",
         reason="added a fact",
     )
     line = _line_of(written.after, fact)

@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"{what} here", file=sys.stderr)
         return _NOTHING
     before, after = map(_lines, entry.written)
-    names = (f"before {entry.id}", f"after {entry.id}")
+    names = (f"{entry.path}  before", f"{entry.path}  after {entry.id}")
     for line in unified_diff(before, after, *names, lineterm=""):
         print(show_hidden(line))
     return _SHOWN

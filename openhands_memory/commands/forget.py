@@ -138,7 +138,7 @@ def _forget(place: _Place, *, purges: bool) -> None:
         place.file,
         by,
         now=now(),
-        writer="openhands-memory forget",
+        writer="forget",
         reason=f"forgot the fact at line {place.item.line}",
     )
     print(f"forgot {place}")

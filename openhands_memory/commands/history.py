@@ -3,7 +3,12 @@
 import argparse
 import sys
 
-from openhands_memory.commands._arguments import add_json, add_workspace, print_json
+from openhands_memory.commands._arguments import (
+    add_json,
+    add_workspace,
+    print_json,
+    whole_number,
+)
 from openhands_memory.context.resolve import tier_places
 from openhands_memory.upkeep.change import history_of
 from openhands_memory.upkeep.history import HistoryEntry
@@ -16,20 +21,18 @@ _SHOWN, _NOTHING = 0, 1
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_workspace(parser)
     parser.add_argument(
-        "--limit", metavar="N", type=int, default=20, help="writes (default: 20)"
+        "--limit", metavar="N", type=whole_number, help="only the newest N writes"
     )
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    entries = workspace_history(args.workspace)
+    entries = workspace_history(args.workspace)[: args.limit]
     if args.json:
         print_json([_as_dict(entry) for entry in entries])
-    for entry in [] if args.json else entries[: args.limit]:
-        print(
-            f"{entry.id}  {entry.time:%Y-%m-%d %H:%M}  {entry.writer}: {entry.reason}"
-        )
-        print(f"  {entry.path}")
+    for entry in [] if args.json else entries:
+        print(f"{entry.id}  {entry.time:%Y-%m-%d %H:%M}  {entry.writer}")
+        print(f"  {entry.reason}: {entry.path}")
     if not entries and not args.json:
         print("no writes of openhands-memory here", file=sys.stderr)
     return _SHOWN if entries else _NOTHING

@@ -94,7 +94,7 @@ def _take(
     return take(
         index,
         lambda mine: bring_facts(mine, facts),
-        writer="openhands-memory import",
+        writer="import",
         reason=reason,
         dry_run=dry_run,
     )

@@ -3,13 +3,17 @@
 import argparse
 import sys
 
+from openhands_memory import store
 from openhands_memory.commands._arguments import add_workspace
+from openhands_memory.commands._writes import now
 from openhands_memory.context.resolve import tier_places
 from openhands_memory.layout import TierPlace
 from openhands_memory.templates import read_template
-from openhands_memory.writing import create_file
+from openhands_memory.upkeep.change import create
 
 EXAMPLE = "openhands-memory init --share"
+
+_DONE, _NOT_DONE = 0, 1
 
 _IGNORE_ALL = b"# Private: nothing in this directory is committed.\n*\n"
 _NEXT = """\
@@ -39,22 +43,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    code = _DONE
     for place in tier_places(args.workspace):
         if args.tier in (None, place.name):
             _create(place, read_template(f"{place.name}/{place.below[-1]}"))
-            if place.name == "project":
-                _set_up_git(place, private=args.private, share=args.share)
-    if args.share:
-        print(_NEXT, file=sys.stderr)
-    return 0
+            if place.name == "project" and args.private:
+                code = _make_private(place)
+            if place.name == "project" and args.share:
+                _share(place)
+    return code
 
 
-def _set_up_git(place: TierPlace, *, private: bool, share: bool) -> None:
-    if private and not _create(_beside(place, ".gitignore"), _IGNORE_ALL):
-        print("that .gitignore keeps memory out only if it says '*'", file=sys.stderr)
-    if share:
-        for name, template in _SHARED.items():
-            _create(_beside(place, name), read_template(template))
+def _make_private(place: TierPlace) -> int:
+    ignore = _beside(place, ".gitignore")
+    if _create(ignore, _IGNORE_ALL) or b"*" in store.read_bytes(ignore, 4096).split():
+        return _DONE
+    print(
+        f"not private: {ignore.path} exists and does not ignore everything; add a line "
+        "that says *",
+        file=sys.stderr,
+    )
+    return _NOT_DONE
+
+
+def _share(place: TierPlace) -> None:
+    for name, template in _SHARED.items():
+        _create(_beside(place, name), read_template(template))
+    print(_NEXT, file=sys.stderr)
 
 
 def _beside(place: TierPlace, name: str) -> TierPlace:
@@ -62,6 +77,6 @@ def _beside(place: TierPlace, name: str) -> TierPlace:
 
 
 def _create(place: TierPlace, data: bytes) -> bool:
-    created = create_file(place, data)
+    created = create(place, data, now=now(), writer="init", reason="from a template")
     print(f"created {place.path}" if created else f"kept    {place.path}")
     return created

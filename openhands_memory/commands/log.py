@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
         place,
         f"{note}\n".encode(),
         now=moment,
-        writer="openhands-memory log",
+        writer="log",
         reason="noted in the daily log",
     )
     line = (written.after or b"").count(b"\n")

@@ -90,7 +90,7 @@ def _merge(done: _Done, there: TierPlace, here: TierPlace, *, dry_run: bool) -> 
         brought = take(
             here,
             lambda mine: bring_in(mine, theirs),
-            writer="openhands-memory merge",
+            writer="merge",
             reason=f"merged from {there.path}",
             dry_run=dry_run,
         )

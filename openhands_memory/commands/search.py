@@ -8,7 +8,12 @@ from datetime import date
 from typing import Any
 
 from openhands_memory import store
-from openhands_memory.commands._arguments import add_json, add_workspace, print_json
+from openhands_memory.commands._arguments import (
+    add_json,
+    add_workspace,
+    print_json,
+    whole_number,
+)
 from openhands_memory.commands._search_cache import cache_directory
 from openhands_memory.context.resolve import tier_places
 from openhands_memory.layout import TierPlace
@@ -35,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tier", choices=("user", "project"), help="only this tier (default: both)"
     )
     parser.add_argument(
-        "--limit", metavar="N", type=_count, default=10, help="hits (default: 10)"
+        "--limit", metavar="N", type=whole_number, default=10, help="hits (default: 10)"
     )
     add_workspace(parser)
     add_json(parser)
@@ -47,12 +52,6 @@ def _day(value: str) -> date:
     except ValueError:
         msg = f"{value} is no day; write it like 2026-11-29"
         raise argparse.ArgumentTypeError(msg) from None
-
-
-def _count(value: str) -> int:
-    if not value.isdecimal() or not int(value):
-        raise argparse.ArgumentTypeError(f"{value} is no number of hits, such as 10")
-    return int(value)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -109,8 +108,12 @@ def _print(result: SearchResult) -> None:
         print(f"{hit.path}:{hit.line}: {first}")
         for line in more:
             print(f"    {line}")
-    shown = f"{len(result.hits)} of {result.total} hits"
-    print(f"{shown} in {result.searched} files", file=sys.stderr)
+    files = "1 file" if result.searched == 1 else f"{result.searched} files"
+    if result.hits:
+        shown = f"{len(result.hits)} of {result.total} hits"
+        print(f"{shown} in {files}", file=sys.stderr)
+    else:
+        print(f"nothing found in {files}", file=sys.stderr)
     for missed in result.not_searched:
         print(f"not searched: {missed.path} {missed.reason}", file=sys.stderr)
 

@@ -5,7 +5,7 @@ import sys
 
 from openhands_memory.commands._arguments import add_workspace
 from openhands_memory.context.resolve import resolve_memory, tier_places
-from openhands_memory.trust import approve, revoke
+from openhands_memory.trust import approve, is_approved, revoke
 
 EXAMPLE = "openhands-memory trust --yes"
 
@@ -24,7 +24,8 @@ def run(args: argparse.Namespace) -> int:
     base = tier_places(args.workspace)[-1].base
     if args.revoke:
         revoked = revoke(base)
-        print("no longer approved" if revoked else "it was not approved")
+        state = "is no longer approved" if revoked else "was not approved"
+        print(f"the project memory of {base} {state}")
         return _DONE if revoked else _NOTHING_DONE
     project = resolve_memory(args.workspace).tiers[-1]
     if project.sha256 is None:
@@ -32,6 +33,9 @@ def run(args: argparse.Namespace) -> int:
             f"nothing to approve: {project.file} is {project.status}", file=sys.stderr
         )
         return _NOTHING_DONE
+    if is_approved(base, project.sha256):
+        print(f"{project.file} is approved already, as it is now")
+        return _DONE
     if not args.yes and not _agreed(f"{project.heading}\n{project.text}"):
         return _NOTHING_DONE
     approve(base, project.sha256)

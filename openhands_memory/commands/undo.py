@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     return _DONE
 
 
-_WRITER = "openhands-memory undo"
+_WRITER = "undo"
 
 
 def _place_of(entry: HistoryEntry, workspace: str) -> TierPlace:

@@ -19,7 +19,15 @@ from openhands_memory.upkeep.history import (
 )
 from openhands_memory.writing import Written
 
-__all__ = ["append_to", "change", "history_of", "newest_undoable", "purge", "undo"]
+__all__ = [
+    "append_to",
+    "change",
+    "create",
+    "history_of",
+    "newest_undoable",
+    "purge",
+    "undo",
+]
 
 
 def change(
@@ -52,6 +60,22 @@ def change(
     written = writing.change_file(place, by, before_write=remember)
     _keep_approval(place, written)
     return written
+
+
+def create(
+    place: TierPlace, data: bytes, *, now: datetime, writer: str, reason: str
+) -> bool:
+    """Create the file at *place*, and remember it; False if there is something already.
+
+    Raises:
+        MemoryFileError: It could not be created.
+    """
+
+    def remember(written: Written) -> None:
+        root = str(trust.state_directory())
+        record_write(root, place.path, written, now=now, writer=writer, reason=reason)
+
+    return writing.create_file(place, data, before_write=remember)
 
 
 def append_to(
@@ -92,9 +116,10 @@ def undo(
     def back(found: bytes | None) -> bytes | None:
         if found != entry.written.after:
             raise UndoRefusedError(
-                f"{entry.path} was changed after {entry.id}, so taking that back would "
-                "take the later change with it; undo the later one first, or edit the "
-                "file (openhands-memory diff shows what the write did)"
+                f"{entry.path} was changed after {entry.id}.\n"
+                "Taking that back would take the later change with it. Undo a later "
+                "write first,\nor edit the file by hand: "
+                f"openhands-memory diff {entry.id} shows what to change."
             )
         return entry.written.before
 

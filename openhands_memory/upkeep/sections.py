@@ -6,7 +6,6 @@ was generated are kept apart.
 """
 
 import re
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from openhands_memory.upkeep.document import (
@@ -57,19 +56,38 @@ class Fact(NamedTuple):
         return "\n".join(self.lines)
 
 
-@dataclass(slots=True)
 class Section:
-    """What stands from one heading, or mark, to the next; *added* is to go there."""
+    """What stands from one heading, or mark, to the *next*.
 
-    path: tuple[str, ...]
-    heading: Heading | None
-    generated: bool
-    lines: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    facts: list[Fact] = field(default_factory=list[Fact])
-    first_line: int = 1
-    new: bool = False
-    marked: bool = False
-    added: list[Fact] = field(default_factory=list[Fact])
+    Attributes: *path* are the keys of the headings above and its own; *lines* are its
+    lines with their ends; *marked* says that it begins with a mark, *new* that it was
+    brought along; *added* are the facts that are to go there.
+    """
+
+    __slots__ = (
+        *("added", "facts", "first_line", "generated", "heading", "lines"),
+        *("marked", "new", "next", "path"),
+    )
+
+    def __init__(
+        self,
+        path: tuple[str, ...] = (),
+        heading: Heading | None = None,
+        *,
+        generated: bool = False,
+        first_line: int = 1,
+        new: bool = False,
+    ) -> None:
+        self.path = path
+        self.heading = heading
+        self.generated = generated
+        self.first_line = first_line
+        self.new = new
+        self.marked = False
+        self.lines: list[tuple[str, str]] = []
+        self.facts: list[Fact] = []
+        self.added: list[Fact] = []
+        self.next: Section | None = None
 
     @property
     def end_of_facts(self) -> int:
@@ -104,7 +122,7 @@ class _Reading:
     def __init__(self, document: Document) -> None:
         self.document = document
         self.above: list[Heading] = []
-        self.sections = [Section((), None, generated=False)]
+        self.sections = [Section()]
         generated = document.generated
         marks = [generated.start - 1, generated.stop] if generated else []
         todo = sorted(
@@ -139,7 +157,7 @@ class _Reading:
         inside = self.document.generated
         # Its indexes are the lines' numbers, and the mark's above them, less one.
         generated = bool(inside) and inside.start <= line <= inside.stop
-        section = Section(path, heading, generated, first_line=line)
+        section = Section(path, heading, generated=generated, first_line=line)
         section.marked = heading is None
         self.sections.append(section)
 

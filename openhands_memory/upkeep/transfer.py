@@ -8,6 +8,7 @@ there is none.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from openhands_memory.errors import MemoryToolError
@@ -20,7 +21,6 @@ from openhands_memory.upkeep.document import (
 )
 from openhands_memory.upkeep.sections import (
     Fact,
-    Heading,
     Section,
     facts_of,
     sections_of,
@@ -126,14 +126,13 @@ def _without_surrogates(fact: Fact) -> Fact:
 
 def _with_facts(here: Document, facts: Sequence[Fact]) -> Document:
     sections = sections_of(here)
-    zones = {section.generated for section in sections}
+    places = _Places(sections)
     for fact in facts:
-        zone = fact.generated and True in zones
-        _section_for(sections, fact, zone).added.append(fact)
+        places.section_for(fact).added.append(fact)
     newline = newline_of(here)
     lines: list[str] = []
     ends: list[str] = []
-    for line, end in _rendered(sections, newline):
+    for line, end in _rendered(sections[0], newline):
         if ends and not ends[-1]:
             ends[-1] = newline
         lines.append(line)
@@ -147,42 +146,67 @@ def newline_of(document: Document) -> str:
     return Counter(ends).most_common(1)[0][0] if ends else "\n"
 
 
-def _section_for(sections: list[Section], fact: Fact, zone: bool) -> Section:
-    path = tuple(heading.key for heading in fact.headings)
-    mine = [section for section in sections if section.generated == zone]
-    if not path:
-        above = [s for s in mine if not s.path and (s.facts or s.added)]
-        return (above or mine)[-1]
-    same = [s for s in mine if s.path == path]
-    alike = [s for s in mine if s.heading and s.path[-1] == path[-1]]
-    if same or len(alike) == 1:
-        return (same or alike)[-1]
-    for length in range(len(path) - 1, 0, -1):
-        below = [s for s in mine if s.path[:length] == path[:length]]
-        if below:
-            return _add_headings(sections, below[-1], fact.headings, length)
-    return _add_headings(sections, mine[-1], fact.headings, 0)
+#: In the generated part or outside it, and the headings' keys.
+_Path = tuple[bool, tuple[str, ...]]
 
 
-def _add_headings(
-    sections: list[Section], after: Section, headings: tuple[Heading, ...], known: int
-) -> Section:
-    at = next(n for n, section in enumerate(sections) if section is after)
-    path = tuple(heading.key for heading in headings)
-    for length in range(known + 1, len(path) + 1):
-        after = Section(path[:length], headings[length - 1], after.generated, new=True)
-        at += 1
-        sections.insert(at, after)
-    return after
+class _Places:
+    """Sections by their headings; those that are brought along join the others."""
+
+    def __init__(self, sections: Sequence[Section]) -> None:
+        self.at: dict[_Path, Section] = {}
+        self.alike: dict[tuple[bool, str], list[Section]] = {}
+        #: The last section at or below a path; at the empty one, the last of all.
+        self.last: dict[_Path, Section] = {}
+        self.bare: dict[bool, Section] = {}
+        for section in sections:
+            self._add(section)
+            if section.facts and not section.path:
+                self.bare[section.generated] = section
+        for section, below in pairwise(sections):
+            section.next = below
+
+    def _add(self, section: Section, after: Section | None = None) -> None:
+        zone, path = section.generated, section.path
+        self.at[zone, path] = section
+        if section.heading:
+            self.alike.setdefault((zone, path[-1]), []).append(section)
+        for length in range(len(path) + 1):
+            if after is None or self.last.get((zone, path[:length]), after) is after:
+                self.last[zone, path[:length]] = section
+        if after:
+            section.next, after.next = after.next, section
+
+    def section_for(self, fact: Fact) -> Section:
+        zone = fact.generated and (True, ()) in self.last
+        path = tuple(heading.key for heading in fact.headings)
+        if not path:
+            return self.bare.get(zone, self.last[zone, ()])
+        if (zone, path) in self.at:
+            return self.at[zone, path]
+        alike = self.alike.get((zone, path[-1]), ())
+        if len(alike) == 1:
+            return alike[0]
+        known = len(path) - 1
+        while (zone, path[:known]) not in self.last:
+            known -= 1
+        after = self.last[zone, path[:known]]
+        for length in range(known + 1, len(path) + 1):
+            heading = fact.headings[length - 1]
+            section = Section(path[:length], heading, generated=zone, new=True)
+            self._add(section, after)
+            after = section
+        return after
 
 
 # --- Lines ------------------------------------------------------------------------------
 
 
-def _rendered(sections: Sequence[Section], newline: str) -> Iterator[tuple[str, str]]:
+def _rendered(first_section: Section, newline: str) -> Iterator[tuple[str, str]]:
     blank_before = True
     after_new = False
-    for section in sections:
+    section: Section | None = first_section
+    while section:
         lines = list(_section_lines(section, newline))
         first = lines[0][0] if lines else ""
         if first.strip() and not blank_before and (section.new or after_new):
@@ -191,6 +215,7 @@ def _rendered(sections: Sequence[Section], newline: str) -> Iterator[tuple[str, 
         if lines:
             blank_before = not lines[-1][0].strip()
             after_new = section.new or (after_new and blank_before)
+        section = section.next
 
 
 def _section_lines(section: Section, newline: str) -> Iterator[tuple[str, str]]:

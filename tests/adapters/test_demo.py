@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("openhands.tools", reason="the demo needs the SDK and its tools")
 
-from adapters.openai_server import calls, says, scripted_server  # noqa: E402
+from adapters.openai_server import calls, says, scripted_server
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -74,3 +74,15 @@ def test_a_model_that_writes_nothing_makes_the_demo_say_no(memory_home: Path) ->
         )
     assert done.returncode == 1
     assert "The decision reached the second agent: no." in done.stdout
+
+
+def test_a_model_that_cannot_be_reached_is_one_clear_error(memory_home: Path) -> None:
+    done = demo(
+        memory_home,
+        LLM_API_KEY="a-key",
+        LLM_MODEL="openai/scripted",
+        LLM_BASE_URL="http://127.0.0.1:9",
+    )
+    assert done.returncode == 2
+    assert "the model did not answer" in done.stderr
+    assert "Traceback" not in done.stdout + done.stderr

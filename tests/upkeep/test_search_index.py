@@ -369,7 +369,7 @@ def test_processes_can_search_at_once(logs: Path, tmp_path: Path) -> None:
         "    assert f'- own {number}' in [hit.text for hit in found.hits]\n"
     )
     command = [sys.executable, "-c", code, str(logs), str(tmp_path / "cache")]
-    running = [subprocess.Popen([*command, f"p{n}"]) for n in range(4)]  # noqa: S603 - ours
+    running = [subprocess.Popen([*command, f"p{n}"]) for n in range(4)]
 
     assert [process.wait(timeout=60) for process in running] == [0] * 4
     assert ask("own", logs, tmp_path / "cache") == ask("own", logs)
