@@ -153,7 +153,7 @@ def test_a_secret_leaves_no_trace_with_purge(
     assert TOKEN not in out + err
     assert index.read_text() == "- a\n- b\n"
     assert run("history") == 0
-    assert "openhands-memory log" in capsys.readouterr().out
+    assert "  log\n" in capsys.readouterr().out
     assert run("search", "token") == 1
 
 

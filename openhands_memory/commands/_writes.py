@@ -2,14 +2,14 @@
 
 import argparse
 import sys
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from openhands_memory.context.report import Memory, TierReport
 from openhands_memory.context.resolve import resolve_memory, tier_places
 from openhands_memory.layout import TierPlace
 
-__all__ = ["now", "refuses_secrets", "report_write", "tier_place"]
+__all__ = ["now", "refuses_secrets", "remark_on", "report_write", "tier_place"]
 
 
 def now() -> datetime:
@@ -39,6 +39,15 @@ def refuses_secrets(text: str, *, force: bool) -> bool:
         return False
     print(f"refused: {what}; use --force if it does not", file=sys.stderr)
     return True
+
+
+def remark_on(fact: str, day: date) -> None:
+    """Say what lint finds in *fact*, which is written all the same."""
+    from openhands_memory.upkeep.lint import lint_text
+
+    for found in lint_text(f"{fact}\n", path="", today=day):
+        if found.category != "secret":  # that was said before
+            print(f"note: {found.code} {found.message}", file=sys.stderr)
 
 
 def report_write(place: TierPlace, workspace: str, line: int) -> dict[str, Any]:

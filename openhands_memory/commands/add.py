@@ -12,6 +12,7 @@ from openhands_memory.commands._arguments import (
 from openhands_memory.commands._writes import (
     now,
     refuses_secrets,
+    remark_on,
     report_write,
     tier_place,
 )
@@ -38,11 +39,13 @@ def run(args: argparse.Namespace) -> int:
     fact = as_fact(args.text)
     if refuses_secrets(fact, force=args.force):
         return _REFUSED
+    moment = now()
+    remark_on(fact, moment.date())
     place = tier_place(args)
     written = change(
         place,
         lambda found: found if _line_of(found, fact) else append_line(found, fact),
-        now=now(),
+        now=moment,
         writer="add",
         reason="added a fact",
     )

@@ -8,7 +8,12 @@ from openhands_memory.commands._arguments import (
     add_workspace,
     print_json,
 )
-from openhands_memory.commands._writes import now, refuses_secrets, tier_place
+from openhands_memory.commands._writes import (
+    now,
+    refuses_secrets,
+    remark_on,
+    tier_place,
+)
 from openhands_memory.layout import log_place
 from openhands_memory.upkeep.change import append_to
 from openhands_memory.upkeep.facts import as_fact
@@ -33,6 +38,7 @@ def run(args: argparse.Namespace) -> int:
     if refuses_secrets(note, force=args.force):
         return _REFUSED
     moment = now()
+    remark_on(note, moment.date())
     place = log_place(tier_place(args), moment)
     written = append_to(
         place,
