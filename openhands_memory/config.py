@@ -96,6 +96,15 @@ class MemoryReadConfig(_Settings):
                 f"must be one of {', '.join(map(repr, choices))}",
             )
 
+    def read_options(self, layout: MemoryLayoutConfig | None = None) -> ReadOptions:
+        """What reading needs of these settings."""
+        return ReadOptions(
+            char_budget=self.char_budget,
+            project_trust=self.project_trust,
+            search_parents=self.search_parents,
+            memories_dir=layout.memories_dir if layout else None,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class MemoryGenerateConfig(_Settings):
@@ -114,6 +123,7 @@ class MemoryGenerateConfig(_Settings):
         phase_two_max_turns: Model turns of one consolidation.
         max_seconds, max_tokens, max_cost: Where the work stops (seconds, tokens, US
             dollars).
+        review: Whether a result waits for a person's review.
     """
 
     max_raw_memories_for_consolidation: int = 256
@@ -126,6 +136,7 @@ class MemoryGenerateConfig(_Settings):
     max_seconds: float = 300.0
     max_tokens: int = 1_000_000
     max_cost: float = 1.0
+    review: bool = False
 
     def __post_init__(self) -> None:
         _check_int(self, "max_raw_memories_for_consolidation", 1, 4096)
@@ -137,6 +148,10 @@ class MemoryGenerateConfig(_Settings):
                 raise ConfigError(_where(self, name), value, "must be a number")
             if not 0 < value < float("inf"):
                 raise ConfigError(_where(self, name), value, "must be above 0")
+        _check_flag(self, "review")
+        for phase in ("phase_one", "phase_two"):
+            _check_model(self, f"{phase}_model")
+            _check_settings(self, f"{phase}_model_settings")
         if not isinstance(self.extra_prompt, str | None):
             raise ConfigError(
                 _where(self, "extra_prompt"), self.extra_prompt, "must be text"
@@ -175,14 +190,7 @@ class MemoryConfig(_Settings):
 
     def read_options(self) -> ReadOptions | None:
         """What reading needs of these settings; None if nothing is to be read."""
-        if self.read is None:
-            return None
-        return ReadOptions(
-            char_budget=self.read.char_budget,
-            project_trust=self.read.project_trust,
-            search_parents=self.read.search_parents,
-            memories_dir=self.layout.memories_dir if self.layout else None,
-        )
+        return self.read.read_options(self.layout) if self.read else None
 
 
 _PARTS: Final = {
@@ -202,6 +210,23 @@ def _check_flag(settings: _Settings, name: str) -> None:
         raise ConfigError(_where(settings, name), value, "must be True or False")
 
 
+def _check_model(settings: _Settings, name: str) -> None:
+    """A model is a name or the SDK's object, which cannot be imported here."""
+    value: object = getattr(settings, name)
+    if value == "" or type(value) in _PLAIN_TYPES:
+        raise ConfigError(_where(settings, name), value, "must be a name or an LLM")
+
+
+def _check_settings(settings: _Settings, name: str) -> None:
+    value: object = getattr(settings, name)
+    if type(value) in _PLAIN_TYPES - {dict} | {str}:
+        problem = "must be an object or a dict of its fields"
+        raise ConfigError(_where(settings, name), value, problem)
+
+
+_PLAIN_TYPES: Final = {bool, int, float, bytes, list, tuple, set, dict}
+
+
 def _check_int(settings: _Settings, name: str, low: int, high: int | None) -> None:
     value = getattr(settings, name)
     where = _where(settings, name)
@@ -215,7 +240,12 @@ def _check_int(settings: _Settings, name: str, low: int, high: int | None) -> No
 # --- Directories that a configuration names ---------------------------------------------
 
 #: Device names of Windows, whatever their ending ("Naming Files, Paths, and Namespaces").
-_WINDOWS_DEVICES: Final = r"(?i)(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?\Z"
+#: The longest name of a file on common systems, in bytes (NAME_MAX).
+_NAME_BYTES: Final = 255
+
+_WINDOWS_DEVICES: Final = (
+    r"(?i)(con|prn|aux|nul|conin\$|conout\$|clock\$|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?\Z"
+)
 _FORBIDDEN: Final = r"[:*?\"<>|\\]"
 
 
@@ -246,6 +276,10 @@ def _problems(value: str) -> Iterator[str]:
         yield "has a character that is no part of a file name on every system"
     if not path.parts:
         yield "names no directory; give one below the workspace root"
+    if f"{PROJECT_MEMORY_DIR}/".startswith(f"{'/'.join(path.parts).casefold()}/"):
+        yield f"holds {PROJECT_MEMORY_DIR}, which belongs to the OpenHands layout"
+    if any(len(part.encode("utf-8", "replace")) > _NAME_BYTES for part in path.parts):
+        yield f"has a name of more than {_NAME_BYTES} bytes"
     for part in path.parts:
         if (
             re.match(_WINDOWS_DEVICES, part)

@@ -28,3 +28,7 @@ class ReadOptions(NamedTuple):
     project_trust: ProjectTrust = "always"
     search_parents: bool = False
     memories_dir: str | None = None
+
+    def read_options(self) -> "ReadOptions":
+        """These: so that they can stand where settings are asked for."""
+        return self

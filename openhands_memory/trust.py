@@ -1,17 +1,19 @@
 """Which project memories a person has approved.
 
-Touches disk, below the user's state directory only. An approval holds for one directory
+Touches disk, below the user's state directory only. An approval holds for one file
 and one content: a file that changes is no longer approved.
 """
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, cast
 
 from platformdirs import user_state_path
 
-from openhands_memory.writing import replace_private_file
+from openhands_memory.layout import TierPlace
+from openhands_memory.writing import change_file
 
 __all__ = ["approvals_file", "approve", "is_approved", "revoke", "state_directory"]
 
@@ -24,49 +26,67 @@ def state_directory() -> Path:
 
 
 def approvals_file() -> Path:
-    """Where approvals are kept: a JSON object of real directory to SHA-256."""
+    """Where approvals are kept: a JSON object of an index's path to its SHA-256."""
     return state_directory() / _APPROVALS_NAME
 
 
-def is_approved(base: str, sha256: str) -> bool:
-    """Whether the content with this *sha256* was approved for the tier in *base*."""
-    return _read().get(os.path.realpath(base)) == sha256
+def is_approved(place: TierPlace, sha256: str) -> bool:
+    """Whether the content with this *sha256* was approved for the index at *place*."""
+    try:
+        data = approvals_file().read_bytes()
+    except OSError:
+        return False
+    return _parse(data).get(_key(place)) == sha256
 
 
-def approve(base: str, sha256: str) -> None:
-    """Approve the content with this *sha256* for the tier in *base*.
+def approve(place: TierPlace, sha256: str) -> None:
+    """Approve the content with this *sha256* for the index at *place*.
 
     Raises:
         MemoryFileError: The approval could not be written.
     """
-    _write({**_read(), os.path.realpath(base): sha256})
+    _change(lambda approvals: {**approvals, _key(place): sha256})
 
 
-def revoke(base: str) -> bool:
-    """Take the approval for the tier in *base* back; False if there was none.
+def revoke(place: TierPlace) -> bool:
+    """Take the approval for the index at *place* back; False if there was none.
 
     Raises:
         MemoryFileError: The approvals could not be written.
     """
-    approvals = _read()
-    if approvals.pop(os.path.realpath(base), None) is None:
-        return False
-    _write(approvals)
-    return True
+    had: list[bool] = []
+
+    def without(approvals: dict[str, str]) -> dict[str, str]:
+        had.append(approvals.pop(_key(place), None) is not None)
+        return approvals
+
+    _change(without)
+    return had[-1]
 
 
-def _write(approvals: dict[str, str]) -> None:
-    text = json.dumps(approvals, indent=2, sort_keys=True)
-    replace_private_file(str(approvals_file()), f"{text}\n".encode())
+def _key(place: TierPlace) -> str:
+    """The index's path from the real root of its repository."""
+    return os.path.join(os.path.realpath(place.base), *place.below)
 
 
-def _read() -> dict[str, str]:
-    """All approvals; none where there is no such file, or it is not what we wrote."""
+def _change(change: Callable[[dict[str, str]], dict[str, str]]) -> None:
+    file = approvals_file()
+    place = TierPlace("user", str(file.parent), (file.name,), "", confined=False)
+
+    def by(data: bytes | None) -> bytes:
+        text = json.dumps(change(_parse(data or b"{}")), indent=2, sort_keys=True)
+        return f"{text}\n".encode()
+
+    change_file(place, by)
+
+
+def _parse(data: bytes) -> dict[str, str]:
+    """All approvals; none where the file is not what we wrote."""
     try:
-        found = json.loads(approvals_file().read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = json.loads(data)
+    except ValueError:
         return {}
     if not isinstance(found, dict):
         return {}
     items = cast("dict[str, object]", found).items()
-    return {base: sha256 for base, sha256 in items if isinstance(sha256, str)}
+    return {path: sha256 for path, sha256 in items if isinstance(sha256, str)}

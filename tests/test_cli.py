@@ -298,7 +298,7 @@ def test_trust_without_a_project_tier_approves_nothing(
     memory_home: Path, workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("trust", "--yes", "--workspace", workspace) == 1
-    assert "is absent" in capsys.readouterr().err
+    assert "(absent)" in capsys.readouterr().err
 
 
 def _git(directory: Path, *arguments: str, **env: str) -> str:

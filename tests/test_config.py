@@ -255,3 +255,24 @@ def test_errors_are_what_a_caller_would_catch_already() -> None:
     problem = MemoryFileError("/x", "is full", "Remove something.")
     assert str(problem) == "/x: is full. Remove something."
     assert str(FileRefusedError("/x", "is a directory")) == "/x: is a directory."
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"phase_one_model": 5},
+        {"phase_two_model": ""},
+        {"phase_one_model_settings": "high"},
+        {"phase_two_model_settings": [1]},
+        {"review": "yes"},
+    ],
+)
+def test_a_model_that_cannot_be_one_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match=next(iter(wrong))):
+        MemoryGenerateConfig(**wrong)
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "conin$", "CLOCK$.txt", ".openhands"])
+def test_a_directory_that_cannot_be_one_everywhere_is_refused(name: str) -> None:
+    with pytest.raises(ConfigError, match="memories_dir"):
+        MemoryLayoutConfig(memories_dir=name)

@@ -144,7 +144,7 @@ ROOMS: Final[Mapping[str, Room]] = {
     "store": disk("errors", "layout", "opening"),
     "writing": disk("errors", "layout", "opening"),
     "templates": disk("errors"),
-    "trust": disk("errors", "writing", outside=("platformdirs",)),
+    "trust": disk("errors", "layout", "writing", outside=("platformdirs",)),
     # Reading: what the agent will see.
     "context.decode": pure("encoding", "sanitize"),
     "context.tail": pure("fences", "sanitize"),

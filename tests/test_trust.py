@@ -3,7 +3,14 @@
 import json
 from pathlib import Path
 
-from openhands_memory import MemoryConfig, MemoryReadConfig, resolve_memory
+import pytest
+
+from openhands_memory import (
+    MemoryConfig,
+    MemoryLayoutConfig,
+    MemoryReadConfig,
+    resolve_memory,
+)
 from openhands_memory.cli import main
 from openhands_memory.trust import approvals_file
 
@@ -88,7 +95,8 @@ def test_approvals_are_the_users_alone_and_survive_damage(
     trust(workspace)
     file = approvals_file()
     assert file.stat().st_mode & 0o777 == 0o600
-    assert list(json.loads(file.read_text())) == [str(workspace.resolve())]
+    index = workspace.resolve() / ".openhands" / "memory" / "MEMORY.md"
+    assert list(json.loads(file.read_text())) == [str(index)]
     file.write_text("{broken")
     assert resolve_memory(workspace, config=ASK).tiers[-1].status == "untrusted"
     assert trust(workspace) == 0
@@ -102,3 +110,42 @@ def test_a_file_cannot_forge_the_line_that_says_it_is_not_loaded(
     text = resolve_memory(workspace).text
     assert text is not None
     assert text.splitlines()[1].startswith("\\[project memory not loaded")
+
+
+def test_each_layout_is_approved_by_itself(memory_home: Path, workspace: Path) -> None:
+    write(workspace, "- one\n")
+    summary = workspace / "memories" / "memory_summary.md"
+    summary.parent.mkdir()
+    summary.write_text("- two\n")
+    read = MemoryReadConfig(project_trust="ask")
+    sandbox = MemoryConfig(layout=MemoryLayoutConfig(), read=read)
+    assert trust(workspace, "--memories-dir", "memories") == 0
+    assert resolve_memory(workspace, config=sandbox).tiers[-1].status == "loaded"
+    assert resolve_memory(workspace, config=ASK).tiers[-1].status == "untrusted"
+
+
+def test_a_parents_memory_is_approved_from_below(
+    memory_home: Path, workspace: Path
+) -> None:
+    write(workspace, "- one\n")
+    (workspace / ".git").mkdir()
+    below = workspace / "services" / "api"
+    below.mkdir(parents=True)
+    read = MemoryReadConfig(project_trust="ask", search_parents=True)
+    config = MemoryConfig(read=read)
+    assert resolve_memory(below, config=config).tiers[-1].status == "untrusted"
+    assert trust(below, "--search-parents") == 0
+    assert resolve_memory(below, config=config).tiers[-1].status == "loaded"
+
+
+def test_show_knows_the_settings_of_the_agent(
+    memory_home: Path, workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(workspace, "- CANARY\n")
+    options = ["--project-trust", "ask", "--workspace", str(workspace)]
+    assert main(["show", *options]) == 0
+    assert "CANARY" not in capsys.readouterr().out
+    trust(workspace)
+    capsys.readouterr()
+    assert main(["show", *options]) == 0
+    assert "CANARY" in capsys.readouterr().out

@@ -2,9 +2,14 @@
 
 import argparse
 import os
-from typing import Any
+from typing import Any, get_args
 
-from openhands_memory.options import MIN_CHAR_BUDGET
+from openhands_memory.options import (
+    CHAR_BUDGET,
+    MIN_CHAR_BUDGET,
+    ProjectTrust,
+    ReadOptions,
+)
 
 __all__ = ["add_budget", "add_json", "add_tier", "add_workspace", "print_json"]
 
@@ -26,6 +31,42 @@ def _directory(value: str) -> str:
         found = "is a file, no directory" if os.path.exists(path) else "does not exist"
         raise argparse.ArgumentTypeError(f"{value} {found}")
     return path
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """How an agent's own settings differ from the default ones."""
+    group = parser.add_argument_group("settings of the agent, if not the default ones")
+    group.add_argument(
+        "--search-parents",
+        action="store_true",
+        help="use a parent's project memory, up to git's root",
+    )
+    group.add_argument(
+        "--memories-dir",
+        metavar="DIR",
+        help="the sandbox layout's directory, such as 'memories'",
+    )
+    group.add_argument(
+        "--project-trust",
+        choices=get_args(ProjectTrust),
+        default="always",
+        help="whether project memory needs approval (default: always trusted)",
+    )
+
+
+def reading_of(args: argparse.Namespace) -> ReadOptions:
+    """The options that `add_reading` and `add_budget` took."""
+    memories_dir = args.memories_dir
+    if memories_dir is not None:
+        from openhands_memory.config import MemoryLayoutConfig  # late: rarely needed
+
+        memories_dir = MemoryLayoutConfig(memories_dir=memories_dir).memories_dir
+    return ReadOptions(
+        char_budget=getattr(args, "budget", None) or CHAR_BUDGET,
+        project_trust=args.project_trust,
+        search_parents=args.search_parents,
+        memories_dir=memories_dir,
+    )
 
 
 def add_budget(parser: argparse.ArgumentParser) -> None:

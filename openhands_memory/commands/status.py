@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from openhands_memory.commands._arguments import (
     add_budget,
     add_json,
+    add_reading,
     add_workspace,
     print_json,
+    reading_of,
 )
 from openhands_memory.context.report import Memory, TierReport
 from openhands_memory.context.resolve import resolve_memory
@@ -31,11 +33,12 @@ _MEANINGS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_workspace(parser)
     add_budget(parser)
+    add_reading(parser)
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    memory = resolve_memory(args.workspace, char_budget=args.budget)
+    memory = resolve_memory(args.workspace, config=reading_of(args))
     in_git = facts_of(memory)
     if args.json:
         report = memory.as_dict()

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from openhands_memory.commands._arguments import add_workspace
+from openhands_memory.commands._arguments import add_reading, add_workspace, reading_of
 from openhands_memory.context.resolve import resolve_memory, tier_places
 from openhands_memory.trust import approve, is_approved, revoke
 
@@ -14,6 +14,7 @@ _DONE, _NOTHING_DONE = 0, 1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_workspace(parser)
+    add_reading(parser)
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.add_argument(
         "--revoke", action="store_true", help="take an approval back instead"
@@ -21,24 +22,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    base = tier_places(args.workspace)[-1].base
+    # To approve it a person must see it, whatever the agent's own setting says.
+    options = reading_of(args)._replace(project_trust="always")
+    place = tier_places(args.workspace, options)[-1]
     if args.revoke:
-        revoked = revoke(base)
+        revoked = revoke(place)
         state = "is no longer approved" if revoked else "was not approved"
-        print(f"the project memory of {base} {state}")
+        print(f"{place.path} {state}")
         return _DONE if revoked else _NOTHING_DONE
-    project = resolve_memory(args.workspace).tiers[-1]
+    project = resolve_memory(args.workspace, config=options).tiers[-1]
     if project.sha256 is None:
-        print(
-            f"nothing to approve: {project.file} is {project.status}", file=sys.stderr
-        )
+        what = "too large to approve" if project.size else "nothing to approve"
+        print(f"{what}: {project.file} ({project.status})", file=sys.stderr)
         return _NOTHING_DONE
-    if is_approved(base, project.sha256):
+    if is_approved(place, project.sha256):
         print(f"{project.file} is approved already, as it is now")
         return _DONE
     if not args.yes and not _agreed(f"{project.heading}\n{project.text}"):
         return _NOTHING_DONE
-    approve(base, project.sha256)
+    approve(place, project.sha256)
     print(f"approved {project.file} as it is now")
     return _DONE
 

@@ -26,7 +26,7 @@ from openhands_memory.options import CHAR_BUDGET, ReadOptions
 from openhands_memory.sanitize import neutralise, show_hidden
 
 if TYPE_CHECKING:
-    from openhands_memory.config import MemoryConfig
+    from openhands_memory.config import MemoryConfig, MemoryReadConfig
 
 __all__ = ["load_memory", "resolve_memory", "tier_places"]
 
@@ -67,7 +67,7 @@ def load_memory(
 def resolve_memory(
     workspace: str | os.PathLike[str],
     *,
-    config: "MemoryConfig | None" = None,
+    config: "MemoryConfig | MemoryReadConfig | ReadOptions | None" = None,
     char_budget: int | None = None,
 ) -> Memory:
     """Read the tiers that *config* asks for and return what the agent will see.
@@ -92,9 +92,11 @@ def resolve_memory(
     return Memory(text, options.char_budget, reports, hints)
 
 
-def tier_places(workspace: str | os.PathLike[str]) -> list[TierPlace]:
+def tier_places(
+    workspace: str | os.PathLike[str], options: ReadOptions | None = None
+) -> list[TierPlace]:
     """Where the tiers of *workspace* are, whether or not there is anything."""
-    return locate_tiers(_surroundings(workspace), ReadOptions())
+    return locate_tiers(_surroundings(workspace), options or ReadOptions())
 
 
 def _surroundings(workspace: str | os.PathLike[str]) -> Surroundings:
@@ -274,7 +276,7 @@ def _is_trusted(place: TierPlace, report: TierReport, options: ReadOptions) -> b
     # Late: finding the state directory costs more than everything else here.
     from openhands_memory.trust import is_approved
 
-    return report.sha256 is not None and is_approved(place.base, report.sha256)
+    return report.sha256 is not None and is_approved(place, report.sha256)
 
 
 def _untrusted(

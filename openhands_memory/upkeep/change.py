@@ -158,5 +158,5 @@ def _keep_approval(place: TierPlace, written: Written) -> None:
     """A write of ours does not make an approved project memory a stranger's."""
     if place.name != "project" or written.before is None or written.after is None:
         return
-    if trust.is_approved(place.base, sha256(written.before).hexdigest()):
-        trust.approve(place.base, sha256(written.after).hexdigest())
+    if trust.is_approved(place, sha256(written.before).hexdigest()):
+        trust.approve(place, sha256(written.after).hexdigest())
