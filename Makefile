@@ -39,9 +39,10 @@ lint: environment ## check style and types
 	$(VENV)/bin/pyright || failed=1; \
 	exit $$failed
 
-bench: environment ## measure loading, start-up and search
+bench: environment ## measure loading, start-up, writing and search
 	@$(VENV)/bin/python benchmarks/loading.py
 	@$(VENV)/bin/python benchmarks/startup.py
+	@$(VENV)/bin/python benchmarks/writing.py
 	@$(VENV)/bin/python benchmarks/search_speed.py
 
 clean: ## remove what the chores made

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
     ("name", "rows"),
     [
         ("loading", ["10 GB, sparse", "two tiers", "load over floor"]),
+        ("writing", ["| daily log, appended | 80 | 0 | 0 | 0 |", "by hand"]),
         ("startup", ["python -c pass", "openhands-memory show", "import argparse"]),
     ],
 )
