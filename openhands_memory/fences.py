@@ -13,9 +13,8 @@ __all__ = ["FencedBlock", "Fences", "fenced_blocks", "has_fences", "nested_fence
 #: First and last line of a fenced code block that is closed, as indexes.
 FencedBlock = tuple[int, int]
 
-_FENCE: Final = r"( {0,3})(`{3,}|~{3,})(.*)\Z"
-#: Also behind quotes and list markers, and below them at any depth.
-_NESTED_FENCE: Final = r"((?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*)(`{3,}|~{3,})(.*)\Z"
+#: Behind quotes and list markers too, and below them at any depth.
+_FENCE: Final = r"((?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*)(`{3,}|~{3,})(.*)\Z"
 
 
 class Fences(NamedTuple):
@@ -43,12 +42,12 @@ def has_fences(text: str) -> bool:
 
 
 def fenced_blocks(lines: Sequence[str], *, whole: bool = True) -> list[FencedBlock]:
-    """The closed fenced code blocks of *lines*, at the margin.
+    """The closed fenced code blocks of *lines*, also inside lists and quotes.
 
     Unless they are the *whole* text more stands above them, and whether they begin
     inside a block is inferred: the reading with fewer oddities is taken.
     """
-    marks = list(_marks(lines, _FENCE))
+    marks = list(_marks(lines))
     outside = _read(marks, begins_inside=False)
     if whole:
         return outside.blocks
@@ -58,7 +57,7 @@ def fenced_blocks(lines: Sequence[str], *, whole: bool = True) -> list[FencedBlo
 
 def nested_fences(lines: Sequence[str]) -> Fences:
     """The fenced code of a whole text's *lines*, also inside lists and quotes."""
-    return _read(list(_marks(lines, _NESTED_FENCE)), begins_inside=False)
+    return _read(list(_marks(lines)), begins_inside=False)
 
 
 def _read(marks: Sequence[_Mark], *, begins_inside: bool) -> Fences:
@@ -77,9 +76,9 @@ def _read(marks: Sequence[_Mark], *, begins_inside: bool) -> Fences:
     return Fences(blocks, opened, oddities + (opened is not None))
 
 
-def _marks(lines: Sequence[str], pattern: str) -> Iterator[_Mark]:
+def _marks(lines: Sequence[str]) -> Iterator[_Mark]:
     for index, line in enumerate(lines):
-        found = re.match(pattern, line) if has_fences(line) else None
+        found = re.match(_FENCE, line) if has_fences(line) else None
         # A backtick fence has no backticks in its info string (CommonMark 0.31, 4.5).
         if found and not (found[2][0] == "`" and "`" in found[3]):
             yield _Mark(index, found[1], found[2], found[3].strip())

@@ -5,16 +5,35 @@ import sys
 from datetime import date, datetime
 from typing import Any
 
+from openhands_memory.commands._arguments import add_json, add_tier, add_workspace
 from openhands_memory.context.report import Memory, TierReport
 from openhands_memory.context.resolve import resolve_memory, tier_places
 from openhands_memory.layout import TierPlace
 
-__all__ = ["now", "refuses_secrets", "remark_on", "report_write", "tier_place"]
+__all__ = [
+    "add_line_arguments",
+    "now",
+    "refuses_secrets",
+    "remark_on",
+    "report_write",
+    "tier_place",
+]
 
 
 def now() -> datetime:
     """The user's local time, asked for at each write: a process may live past midnight."""
     return datetime.now().astimezone()
+
+
+def add_line_arguments(parser: argparse.ArgumentParser, what: str) -> None:
+    """What ``add`` and ``log`` take: one line of text, and whose memory it is for."""
+    parser.add_argument("text", metavar="TEXT", help=f"{what}; it becomes one line")
+    add_tier(parser)
+    add_workspace(parser)
+    parser.add_argument(
+        "--force", action="store_true", help="write it although it looks like a secret"
+    )
+    add_json(parser)
 
 
 def tier_place(args: argparse.Namespace) -> TierPlace:

@@ -1,10 +1,12 @@
 """``diff``: what one write of ours changed."""
 
 import argparse
-import sys
 
-from openhands_memory.commands._arguments import add_workspace
-from openhands_memory.commands.history import workspace_history
+from openhands_memory.commands.history import (
+    add_write_arguments,
+    report_missing,
+    workspace_history,
+)
 from openhands_memory.sanitize import show_hidden
 
 EXAMPLE = "openhands-memory diff"
@@ -13,13 +15,7 @@ _SHOWN, _NOTHING = 0, 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "id",
-        metavar="ID",
-        nargs="?",
-        help="a write, from 'history' (default: the last)",
-    )
-    add_workspace(parser)
+    add_write_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -28,8 +24,7 @@ def run(args: argparse.Namespace) -> int:
     entries = workspace_history(args.workspace)
     entry = next((e for e in entries if args.id in (None, e.id)), None)
     if entry is None:
-        what = f"no write {args.id}" if args.id else "no writes of openhands-memory"
-        print(f"{what} here", file=sys.stderr)
+        report_missing(args.id, otherwise="no writes of openhands-memory here")
         return _NOTHING
     before, after = map(_lines, entry.written)
     names = (f"{entry.path}  before", f"{entry.path}  after {entry.id}")

@@ -44,6 +44,22 @@ def workspace_history(workspace: str) -> list[HistoryEntry]:
     return sorted(found, key=lambda entry: (entry.time, entry.id), reverse=True)
 
 
+def add_write_arguments(parser: argparse.ArgumentParser) -> None:
+    """What ``diff`` and ``undo`` take: one write of ours."""
+    parser.add_argument(
+        "id",
+        metavar="ID",
+        nargs="?",
+        help="a write, from 'history' (default: the last)",
+    )
+    add_workspace(parser)
+
+
+def report_missing(write: str | None, *, otherwise: str) -> None:
+    """Say that there is no such *write*, or *otherwise* if none was named."""
+    print(f"no write {write} here" if write else otherwise, file=sys.stderr)
+
+
 def _as_dict(entry: HistoryEntry) -> dict[str, str | None]:
     return {
         "id": entry.id,

@@ -2,13 +2,9 @@
 
 import argparse
 
-from openhands_memory.commands._arguments import (
-    add_json,
-    add_tier,
-    add_workspace,
-    print_json,
-)
+from openhands_memory.commands._arguments import print_json
 from openhands_memory.commands._writes import (
+    add_line_arguments,
     now,
     refuses_secrets,
     remark_on,
@@ -24,13 +20,7 @@ _DONE, _REFUSED = 0, 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", metavar="TEXT", help="the note; it becomes one line")
-    add_tier(parser)
-    add_workspace(parser)
-    parser.add_argument(
-        "--force", action="store_true", help="write it although it looks like a secret"
-    )
-    add_json(parser)
+    add_line_arguments(parser, "the note")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,11 +1,13 @@
 """``undo``: take a write of ours back, byte for byte."""
 
 import argparse
-import sys
 
-from openhands_memory.commands._arguments import add_workspace
 from openhands_memory.commands._writes import now
-from openhands_memory.commands.history import workspace_history
+from openhands_memory.commands.history import (
+    add_write_arguments,
+    report_missing,
+    workspace_history,
+)
 from openhands_memory.context.resolve import tier_places
 from openhands_memory.layout import TierPlace
 from openhands_memory.upkeep.change import newest_undoable, undo
@@ -17,13 +19,7 @@ _DONE, _NOTHING = 0, 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "id",
-        metavar="ID",
-        nargs="?",
-        help="a write, from 'history' (default: the last)",
-    )
-    add_workspace(parser)
+    add_write_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -33,8 +29,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         entry = next((e for e in entries if e.id == args.id), None)
     if entry is None:
-        what = f"no write {args.id} here" if args.id else "nothing to undo here"
-        print(what, file=sys.stderr)
+        report_missing(args.id, otherwise="nothing to undo here")
         return _NOTHING
     undo(_place_of(entry, args.workspace), entry, now=now(), writer=_WRITER)
     print(f"took back {entry.id} ({entry.reason}): {entry.path}")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from openhands_memory.context.budget import share_budget
-from openhands_memory.context.tail import keep_tail
+from openhands_memory.context.tail import fitting_lines, keep_tail
 from openhands_memory.fences import FencedBlock
 from openhands_memory.prompts import fill
 from openhands_memory.sanitize import TRUNCATION_NOTICE, neutralise, show_hidden
@@ -58,15 +58,15 @@ def render_text(bodies: Sequence[Body], char_budget: int) -> tuple[str, list[Ren
     room = char_budget - headings - 2 * max(0, len(bodies) - 1)
     wanted = [body.chars if body.complete else max(room, 0) + 1 for body in bodies]
     shares = share_budget(wanted, room)
-    parts = [_render(body, share) for body, share in zip(bodies, shares, strict=True)]
-    # Whole lines leave a rest: the last tier gets it first, it has more attention.
+    fits = [_fit(body, share) for body, share in zip(bodies, shares, strict=True)]
+    parts = [_render(fit, share) for fit, share in zip(fits, shares, strict=True)]
+    # Whole lines leave a rest: the last tier gets it first, it has more attention. What
+    # was dropped by itself stays so: it would take more with it than it brings.
     for index in reversed(range(len(bodies))):
         rest = room - sum(len(part.text) for part in parts)
         share = len(parts[index].text) + rest
         if parts[index].truncated and share > shares[index]:
-            more = _render(bodies[index], share)
-            if len(more.text) > len(parts[index].text):
-                parts[index] = more
+            parts[index] = _render(fits[index], share)
     blocks = (
         f"{body.heading}\n{part.text}" if part.text else body.heading
         for body, part in zip(bodies, parts, strict=True)
@@ -74,13 +74,60 @@ def render_text(bodies: Sequence[Body], char_budget: int) -> tuple[str, list[Ren
     return "\n\n".join(blocks), parts
 
 
-def _render(body: Body, share: int) -> Rendered:
+class _Fit(NamedTuple):
+    """A body, its *lines* as they are shown, and which of them can be."""
+
+    body: Body
+    lines: Sequence[str]
+    fitting: Sequence[int]
+
+
+#: Times that lines which moved together are made safe, before only the last lines that
+#: stood together already are kept.
+_SAFE_ROUNDS: Final = 8
+
+
+def _fit(body: Body, share: int) -> _Fit:
+    """The lines of *body* that fit *share* by themselves, safe beside each other.
+
+    A line that is dropped by itself brings its neighbours together, and with them what
+    may be two halves of a tag; to escape it takes characters, which may not fit in turn.
+    """
+    lines = body.lines
+    if body.complete and body.chars <= share:
+        return _Fit(body, lines, range(len(lines)))
+    fitting: list[int] = []
+    for _ in range(_SAFE_ROUNDS):
+        fitting = fitting_lines(lines, share, first=body.first, blocks=body.blocks)
+        while fitting and not lines[fitting[-1]].strip():
+            del fitting[-1]  # a blank line that only what is dropped made the last one
+        if not fitting or _stand_together(fitting):
+            return _Fit(body, lines, fitting)
+        joined = "\n".join(map(lines.__getitem__, fitting))
+        safe = neutralise(joined)
+        if safe == joined:
+            return _Fit(body, lines, fitting)
+        lines = list(lines)
+        for index, line in zip(fitting, safe.split("\n"), strict=True):
+            lines[index] = line
+    start = len(fitting) - 1
+    while start and fitting[start - 1] == fitting[start] - 1:
+        start -= 1
+    return _Fit(body, lines, fitting[start:])
+
+
+def _stand_together(indexes: Sequence[int]) -> bool:
+    return indexes[-1] - indexes[0] == len(indexes) - 1
+
+
+def _render(fit: _Fit, share: int) -> Rendered:
+    body, lines, fitting = fit
     if body.complete and body.chars <= share:
         every = range(len(body.lines))
         return Rendered(every, len(body.lines), "\n".join(body.lines))
-    kept = keep_tail(body.lines, share, first=body.first, blocks=body.blocks)
-    text = "\n".join([TRUNCATION_NOTICE, *map(body.lines.__getitem__, kept)])
-    return Rendered(kept, len(body.lines), text)
+    kept = keep_tail(lines, share, blocks=body.blocks, fitting=fitting)
+    text = "\n".join([TRUNCATION_NOTICE, *map(lines.__getitem__, kept)])
+    return Rendered(kept, len(lines), text)
 
 
 def render_block(text: str) -> str:

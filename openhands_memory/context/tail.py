@@ -21,15 +21,17 @@ def keep_tail(
     *,
     first: int = 0,
     blocks: Sequence[FencedBlock] = (),
-) -> list[int]:
+    fitting: Sequence[int] | None = None,
+) -> Sequence[int]:
     """Indexes of the lines to keep so that they fit *room* characters.
 
     Each line counts with its line end, and the notice that will stand above them is
     counted too. Lines above *first* are there to tell code *blocks* apart and are never
-    kept.
+    kept. Only *fitting* lines are; by default those that fit *room* by themselves.
     """
+    if fitting is None:
+        fitting = fitting_lines(lines, room, first=first, blocks=blocks)
     room -= len(TRUNCATION_NOTICE)
-    fitting = fitting_lines(lines, room, first=first, blocks=blocks)
     used = list(accumulate([len(lines[i]) + 1 for i in reversed(fitting)]))
     kept = fitting[len(fitting) - bisect_right(used, room) :]
     for top, bottom in blocks:
@@ -47,9 +49,10 @@ def fitting_lines(
 ) -> list[int]:
     """Indexes of the lines, from *first* on, that fit *room* characters by themselves.
 
-    The lines of a block count as one: they fit together or not at all, but for a line
-    inside that is too long alone.
+    The notice counts, as in `keep_tail`. The lines of a block count as one: they fit
+    together or not at all, but for a line inside that is too long alone.
     """
+    room -= len(TRUNCATION_NOTICE)
     fitting = [i for i in range(first, len(lines)) if len(lines[i]) < room]
     unfit: set[int] = set()
     for top, bottom in blocks:
