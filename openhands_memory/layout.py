@@ -7,6 +7,7 @@ text: the command line starts with this, and pathlib takes a third of its start.
 """
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DAILY_LOG_PATTERN",
+    "GENERATED_END",
+    "GENERATED_START",
     "INDEX_NAME",
     "PROJECT_MEMORY_DIR",
     "SANDBOX_INDEX_NAME",
@@ -35,6 +38,10 @@ PROJECT_MEMORY_DIR: Final = ".openhands/memory"
 SANDBOX_INDEX_NAME: Final = "memory_summary.md"
 
 DAILY_LOG_PATTERN: Final = r"\d{4}-\d{2}-\d{2}\.md"
+
+#: The lines between which consolidation writes; what stands outside is a person's.
+GENERATED_START: Final = "<!-- openhands-memory: generated -->"
+GENERATED_END: Final = "<!-- /openhands-memory: generated -->"
 
 
 class TierPlace(NamedTuple):
@@ -66,26 +73,35 @@ class TierPlace(NamedTuple):
 
 
 def user_place(
-    *, home: str | None, persistence_dir: str | None = None
+    *,
+    home: str | None,
+    persistence_dir: str | None = None,
+    real: Callable[[str], str] = str,
 ) -> TierPlace | None:
     """The user tier: below *persistence_dir* if given, else below ``~/.openhands``.
 
     None where neither is known. *home* never appears in what the model is told: a path
-    below it starts with ``~``.
+    below it starts with ``~``, also where only the *real* paths, which links lead to,
+    are below each other.
     """
     base = persistence_dir or (home and os.path.join(home, ".openhands"))
     if not base:
         return None
     below = ("memory", INDEX_NAME)
-    shown = _shorten_home(os.path.join(base, *below), home)
+    shown = _shorten_home(base, home)
+    if home and shown == base:
+        real_base = real(base)
+        shorter = _shorten_home(real_base, real(home))
+        shown = shorter if shorter != real_base else base
+    shown = os.path.join(shown, *below).replace(os.sep, "/")
     return TierPlace("user", base, below, shown, confined=False)
 
 
 def _shorten_home(path: str, home: str | None) -> str:
     start = home and os.path.join(home, "")
-    if start and path.startswith(start):
-        path = "~/" + path[len(start) :]
-    return path.replace(os.sep, "/")
+    if start and os.path.join(path, "").startswith(start):
+        return os.path.join("~", path[len(start) :])
+    return path
 
 
 def log_place(index: TierPlace, moment: "date") -> TierPlace:

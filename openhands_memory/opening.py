@@ -41,8 +41,9 @@ _KERNEL_TREES: Final = ("/proc", "/sys", "/dev")
 #: Files and directories that exist to hold secrets: a link to one is not followed.
 _PRIVATE_FILE: Final = (
     r"(?i)"
-    r"\.env(\..*)?|\.envrc|.*\.(pem|key|p12|pfx|kdbx)|id_.*|\.netrc|\.npmrc|\.pypirc|\.pgpass"
-    r"|\.git-credentials|\.htpasswd|credentials(\..*)?|shadow"
+    r".*\.env|\.env\..*|\.envrc|.*\.(pem|key|p12|pfx|kdbx)|id_.*|\.netrc|\.npmrc|\.pypirc"
+    r"|\.pgpass|\.git-credentials|\.htpasswd|(credentials|secrets)(\..*)?|shadow"
+    r"|service-account.*\.json|\.vault-token|.*\.tfstate(\..*)?"
 )
 _PRIVATE_DIRECTORIES: Final = frozenset(
     {".aws", ".docker", ".git", ".gnupg", ".kube", ".ssh"}

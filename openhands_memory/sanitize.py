@@ -9,9 +9,12 @@ Ordinary text comes through byte-identical, whatever its script.
 """
 
 import re
-import unicodedata
-from collections.abc import Iterator
+from functools import cache
+from itertools import islice, takewhile
 from typing import Final
+
+from openhands_memory.hidden import HIDDEN, is_spelling
+from openhands_memory.lookalikes import DRAWN_LIKE, as_seen
 
 __all__ = [
     "COMPOUND_TAGS",
@@ -21,6 +24,7 @@ __all__ = [
     "neutralise",
     "normalise_newlines",
     "show_hidden",
+    "show_line",
 ]
 
 #: The line that says that a tier lost lines (OpenHands SDK 1.58.2, context/memory.py).
@@ -59,6 +63,9 @@ COMPOUND_TAGS: Final = frozenset(
     }
 )
 
+#: The tags of the block itself, caught without their underscore as well.
+_OWN_TAGS: Final = ("MEMORY_CONTEXT", "UNTRUSTED_CONTENT")
+
 #: The sections named by one ordinary word: neutralised in capitals only, since people
 #: do write `<memory>` and `Vec<Role>`.
 WORD_TAGS: Final = frozenset(
@@ -83,158 +90,38 @@ def normalise_newlines(text: str) -> str:
 
 # --- Hidden characters ----------------------------------------------------------------
 
-#: Everything that a reader cannot see, plus the variation selectors: default-ignorable
-#: code points (Unicode 15, DerivedCoreProperties), controls, bidi controls, separators
-#: that are not spaces, interlinear marks and blanks that pose as letters.
-_HIDDEN: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5"
-    "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f"
-    "\ufeff\uffa0\ufff0-\ufffb\U00013430-\U00013440\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a"
-    "\U000e0000-\U000e0fff]"
-)
-
-_ZWNJ, _ZWJ = "\u200c", "\u200d"
-_SOFT_HYPHEN: Final = "\u00ad"
-_BLACK_FLAG: Final = "\U0001f3f4"
-
-#: A flag of a region: a black flag, tag letters that spell an ISO 3166-2 code, an end
-#: tag (Unicode Technical Standard 51, "emoji tag sequence").
-_REGION_FLAG: Final = (
-    _BLACK_FLAG + "[\U000e0061-\U000e007a]{2}"
-    "[\U000e0030-\U000e0039\U000e0061-\U000e007a]{1,3}\U000e007f"
-)
-
-#: Scripts whose spelling needs the joiners (Unicode 15, section 23.2): Arabic, Syriac,
-#: N'Ko and their neighbours, the scripts of India, Sri Lanka, Tibet, Burma, Cambodia,
-#: Mongolian, and the supplementary ones of the same families.
-_JOINING_SCRIPTS: Final = (
-    "[\u0600-\u08ff\u0900-\u0dff\u0e00-\u0fff\u1000-\u109f\u1780-\u18af\u1900-\u1aaf"
-    "\u1b00-\u1c4f\ua800-\ua82f\ua840-\ua8ff\ua930-\uaaff\uabc0-\uabff\ufb50-\ufdff"
-    "\ufe70-\ufefe\U00010a00-\U00010aff\U00010d00-\U00010fff\U00011000-\U00011fff"
-    "\U0001e900-\U0001e95f]"
-)
-
 
 def show_hidden(text: str) -> str:
     """Show every character that a reader could not see as ``[U+XXXX]``.
 
     Tabs and line feeds stay; so do invisible characters where they are spelling: joiners
-    beside letters of scripts that use them or between emoji, variation selectors after a
-    base that takes them, flags of regions, soft hyphens inside words.
+    beside letters of scripts that use them or between emoji, word breaks of scripts
+    without spaces, variation selectors after a base that takes them, flags of regions,
+    soft hyphens inside words.
     """
-    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+    if _is_plain(text):
         return text
-    return _HIDDEN.sub(_shown, text)
+    return HIDDEN.sub(
+        lambda m: m[0] if is_spelling(m.string, m.start()) else _code_point(m), text
+    )
 
 
-def _shown(found: re.Match[str]) -> str:
-    if _is_spelling(found.string, found.start()):
-        return found[0]
+def show_line(text: str) -> str:
+    """*text*, say a path, as a part of one line of ours: it cannot end that line."""
+    return re.sub(r"[\n\t]", _code_point, show_hidden(_escape_tags(text)))
+
+
+def _is_plain(text: str) -> bool:
+    return text.isascii() and text.replace("\n", "").replace("\t", "").isprintable()
+
+
+def _code_point(found: re.Match[str]) -> str:
     return f"[U+{ord(found[0]):04X}]"
 
 
-def _is_spelling(text: str, at: int) -> bool:
-    """Whether the hidden character at *at* is part of ordinary text where it stands."""
-    char = text[at]
-    before = text[at - 1] if at else ""
-    after = text[at + 1] if at + 1 < len(text) else ""
-    if char in (_ZWJ, _ZWNJ):
-        return _joins_letters(before, after) or (
-            char == _ZWJ and _joins_emoji(before, after)
-        )
-    if char == _SOFT_HYPHEN:
-        return before.isalpha() and after.isalpha()
-    if "\ufe00" <= char <= "\ufe0f":
-        return _takes_variation(before)
-    if "\U000e0100" <= char <= "\U000e01ef":
-        return unicodedata.name(before or " ", "").startswith("CJK ")
-    if "\U000e0020" <= char <= "\U000e007f":
-        return _in_region_flag(text, at)
-    if "\u180b" <= char <= "\u180f" and char != "\u180e":
-        return "\u1820" <= before <= "\u18aa"
-    if "\U00013430" <= char <= "\U00013440":
-        return "\U00013000" <= before <= "\U0001342f"
-    if char in "\u115f\u1160":
-        return "\u1100" <= before <= "\u11ff" or "\u1100" <= after <= "\u11ff"
-    if char == "\u2800":
-        return "\u2801" <= before <= "\u28ff" or "\u2801" <= after <= "\u28ff"
-    return False
-
-
-def _joins_letters(before: str, after: str) -> bool:
-    return any(
-        re.match(_JOINING_SCRIPTS, side) and unicodedata.category(side)[0] in "LM"
-        for side in (before, after)
-        if side
-    )
-
-
-def _joins_emoji(before: str, after: str) -> bool:
-    return _is_pictograph(before) and _is_pictograph(after, first=True)
-
-
-def _is_pictograph(char: str, *, first: bool = False) -> bool:
-    """Whether *char* can stand beside a joiner in an emoji sequence.
-
-    Arrows are Sm, skin tones Sk; a selector or an end tag may close the left side.
-    """
-    if not char:
-        return False
-    if not first and char in "\ufe0f\U000e007f":
-        return True
-    return unicodedata.category(char) == "So" or (
-        "\U0001f3fb" <= char <= "\U0001f3ff" or "\u2190" <= char <= "\u21ff"
-    )
-
-
-def _takes_variation(before: str) -> bool:
-    """Whether one variation selector after *before* is ordinary.
-
-    Keycap bases, and any visible character outside ASCII: one selector cannot hide
-    text, a run of them can, and the second has a selector before it.
-    """
-    if not before:
-        return False
-    return before in "0123456789#*" or not (
-        before.isascii() or before.isspace() or _HIDDEN.match(before)
-    )
-
-
-def _in_region_flag(text: str, at: int) -> bool:
-    start = text.rfind(_BLACK_FLAG, max(0, at - 6), at)
-    flag = re.match(_REGION_FLAG, text[start : at + 7]) if start >= 0 else None
-    return flag is not None and at < start + flag.end()
-
-
-# --- Forgeries ------------------------------------------------------------------------
-
-#: What reads as the "<" of a tag: the character, its compatible forms, and the angle
-#: brackets that stand in for it.
-_OPENERS: Final = re.compile(
-    "[<\uff1c\ufe64\u226e\u2039\u2329\u27e8\u3008\u276c\u276e\u2770\u02c2\u1438\u16b2"
-    "\u29fc\U0001d236]"
-)
-
-#: What a tag may hold between its "<" and its name, and still be read as that tag.
-_BEFORE_NAME: Final = frozenset("/\\!?|")
-
-#: Letters of other alphabets that are drawn like Latin ones, for the letters that the
-#: reserved names are made of (Unicode Technical Standard 39, confusables).
-_LOOKALIKES: Final = str.maketrans(
-    "АВСЕНІЈКМОРЅТУХаеорсухіјѕΑΒΕΖΗΙΚΜΝΟΡΤΥΧο",
-    "ABCEHIJKMOPSTYXaeopcyxijsABEZHIKMNOPTYXo",
-)
-
-#: Also as the text of a Markdown link.
-_TIER_TITLES: Final = frozenset(
-    {"usermemory", "projectmemory", "[usermemory", "[projectmemory"}
-)
-#: What a heading may hold between its letters and still read the same.
-_EMPHASIS: Final = frozenset("*`~\\")
-_BARE_NOTICES: Final = frozenset(n.rstrip("]").replace(" ", "") for n in NOTICES)
-#: First characters of lines that cannot be a heading, a notice or a title of ours.
-_PLAIN_STARTS: Final = frozenset(map(chr, range(0x21, 0x7F))) - set("#[uUpP")
-_SETEXT_RULE: Final = r"[ \t]*(=+|-+)[ \t]*\Z"
+def _in_capitals(text: str, chars: int) -> str:
+    """The beginning of *text* as an eye takes it, in capitals: at least *chars*."""
+    return (text if _is_plain(text) else "".join(islice(as_seen(text), chars))).upper()
 
 
 def neutralise(text: str) -> str:
@@ -247,88 +134,169 @@ def neutralise(text: str) -> str:
     return _escape_lines(_escape_tags(text))
 
 
-def _escape_tags(text: str) -> str:
-    if text.isascii() and "<" not in text:
-        return text
-    return _OPENERS.sub(
-        lambda m: "&lt;" if _opens_reserved_tag(m.string, m.end()) else m[0], text
+# --- Forged tags ----------------------------------------------------------------------
+
+#: What reads as the "<" of a tag: the character, its compatible forms, and the brackets
+#: and signs that stand in for it.
+_OPENING: Final = (
+    "<\uff1c\ufe64\u226e\u2039\u2329\u27e8\u3008\u276c\u276e\u2770\u02c2\u1438\u16b2"
+    "\u29fc\ufe3f\u227a\u22d6\U0001d236\u00ab\u226a\u27ea\u300a\ufe3d"
+)
+_OPENERS: Final = re.compile(f"[{_OPENING}]")
+#: Where a tag ends, or another begins.
+_TAG_STOPS: Final = frozenset(f">{_OPENING}")
+#: Of those, quotation marks and signs that people do write before a word in capitals.
+_QUOTES: Final = frozenset("\u00ab\u226a\u27ea\u300a\ufe3d")
+
+#: Characters of a tag that are looked at: twice the longest name, for spaces in it.
+_TAG_CHARS: Final = 96
+
+#: What may stand between the letters of a word: a space, or marks of Markdown.
+_GAP: Final = r"[\s\\*~`]*"
+#: What stands for the underscore of the block's own tags, or for nothing.
+_JOINT: Final = r"(?:[\s\\*~`_.-]|&#?\w{1,8};)*"
+#: Digits and letters that look alike, once in capitals.
+_TWINS: Final = {"O": "[O0]", "I": "[I1L]", "L": "[L1I]"}
+
+
+def _spelled(words: str, joint: str, gap: str = _GAP) -> str:
+    """A pattern for *words* in capitals, whatever stands between their letters."""
+    return joint.join(
+        gap.join(_TWINS.get(letter, letter) for letter in word)
+        for word in re.split("[_ ]", words)
     )
 
 
-def _opens_reserved_tag(text: str, at: int) -> bool:
-    letters = ""
-    spaced = False
-    for char in _skeleton(text, at):
-        if char.isspace() or (not letters and char in _BEFORE_NAME):
-            spaced = spaced or bool(letters)
-            continue
-        if letters in WORD_TAGS and (spaced or not _in_name(char)):
-            return True
-        letters += char
-        upper = letters.upper()
-        if upper in COMPOUND_TAGS:
-            return True
-        if upper not in _TAG_PREFIXES:
-            return False
-    return letters in WORD_TAGS
+@cache
+def _compound_tag() -> re.Pattern[str]:
+    """What follows the opening of a compound tag, in capitals.
 
-
-def _in_name(char: str) -> bool:
-    return char.isalnum() or char == "_"
-
-
-def _prefixes(names: frozenset[str]) -> frozenset[str]:
-    return frozenset(name[:end] for name in names for end in range(1, len(name) + 1))
-
-
-_TAG_PREFIXES: Final = _prefixes(COMPOUND_TAGS | WORD_TAGS)
-_MARK_PREFIXES: Final = _prefixes(_TIER_TITLES | _BARE_NOTICES)
-
-
-def _skeleton(text: str, at: int) -> Iterator[str]:
-    """The characters of *text* from *at* as an eye takes them.
-
-    Hidden characters and accents are left out, compatible forms and lookalikes folded.
-    Lazy, so that a caller stops at the first character that settles the question.
+    A few signs, a namespace, then a name; the block's own tags have no need of their
+    underscore, if the name ends there.
     """
-    for index in range(at, len(text)):
-        char = text[index]
-        if char.isascii():
-            if char.isprintable() or char in "\n\t":
-                yield char
-        elif not _HIDDEN.match(char):
-            folded = unicodedata.normalize("NFKD", char).translate(_LOOKALIKES)
-            yield from (c for c in folded if unicodedata.category(c)[0] != "M")
+    joint = rf"{_GAP}_[\s\\*~`_]*"
+    names = [_spelled(name, joint, r"\s*") for name in sorted(COMPOUND_TAGS)]
+    own = "|".join(_spelled(name, _JOINT) for name in _OWN_TAGS)
+    return re.compile(
+        r"(?:\s*+(?:[^\w\s<>]|_)){0,8}+\s*+(?:[^\W_][\w.-]{0,31}:){0,3}?"
+        rf"(?:{'|'.join(names)}|(?:{own})(?![-.:]?[^\W_]))"
+    )
+
+
+@cache
+def _word_tag() -> re.Pattern[str]:
+    """What follows the opening of a one-word tag.
+
+    Closing tags with any signs before the name, opening ones unless they are put to use
+    in a comparison. A name that goes on is another tag's.
+    """
+    name = "|".join(r"\s*".join(tag) for tag in sorted(WORD_TAGS))
+    name = rf"(?:{name})(?![-_.:]*[^\W_])"
+    return re.compile(
+        rf"(?P<closing>(?=[^\w<>]*/)(?:[^\w<>]|_)*+{name})"
+        rf"|[\s\\!?|]*+{name}(?!\s*(?:&&|\|\||[),;]))"
+    )
+
+
+def _escape_tags(text: str) -> str:
+    if text.isascii() and "<" not in text:
+        return text
+    capitals = text.upper() if _is_plain(text) else None
+    return _OPENERS.sub(
+        lambda m: "&lt;" if _opens_reserved_tag(m, capitals) else m[0], text
+    )
+
+
+def _opens_reserved_tag(opener: re.Match[str], capitals: str | None) -> bool:
+    """Whether a reserved tag follows *opener*; *capitals* is its text if it is plain."""
+    text, at = opener.string, opener.end()
+    if capitals is None:
+        seen = takewhile(lambda c: c not in _TAG_STOPS, as_seen(text, at))
+        text, at = "".join(islice(seen, _TAG_CHARS)), 0
+        capitals = text.upper()
+    if _compound_tag().match(capitals, at):
+        return True
+    found = None if opener[0] in _QUOTES else _word_tag().match(text, at)
+    if found is None or found["closing"]:
+        return found is not None
+    before = opener.string[opener.start() - 1 : opener.start()]
+    return not before.isalnum() and before != "_"  # else a generic type: List<ROLE>
+
+
+# --- Forged headings and notices ------------------------------------------------------
+
+#: Where the words of a line may begin with the first letter of a title or notice, as
+#: seen: the blocks whose characters are Latin letters at heart, and the lookalikes.
+_FIRST: Final = (
+    "[uUpPeE\u00c0-\u02af\u1d00-\u1dbf\u1e00-\u1eff\u2070-\u214f\u2460-\u24ff"
+    "\u2c60-\u2c7f\ua720-\ua7ff\uab30-\uab6f\uff21-\uff5a\U0001d400-\U0001d7ff"
+    "\U0001f100-\U0001f1ff"
+    + "".join(chr(c) for c, drawn in DRAWN_LIKE.items() if chr(drawn) in "uUpPeE")
+    + "]"
+)
+#: What a line may hold before its words: spaces, quote marks, bullets, numbers, hashes,
+#: emphasis, brackets, tags and entities, and letters that nobody sees.
+_LEAD: Final = (
+    r"[^\w\n]*+(?:(?:[_\u115f\u1160\u3164\uffa0]|\d{1,3}[.:)]|(?<=\.)\d{1,3}"
+    r"|(?<=[</])[A-Za-z][^<>\n]*>|(?<=[&#])\w{1,8};|[^\W\d_]{1,3}[.)\]])[^\w\n]*+)*"
+)
+#: Ends of lines before such a line. One that begins with a backslash is escaped.
+#: Most lines begin with an ordinary word of four letters, or of fewer and a space.
+_CANDIDATE: Final = re.compile(
+    r"\n(?!\\|[-*+ ]*[A-DF-OQ-TV-Za-df-oq-tv-z][a-z ]{3})"
+    rf"(?=({_LEAD}){_FIRST})"
+)
+
+_TITLE: Final = re.compile(
+    "|".join(
+        _spelled(title, r"(?:[\s\\*~`]|</?\w[^<>]*>|&#?\w{1,8};)*")
+        for title in ("USER MEMORY", "PROJECT MEMORY")
+    )
+)
+_NOTICE: Final = re.compile(
+    "|".join(_spelled(n.strip("[]").upper(), _GAP) for n in NOTICES)
+)
+#: Characters of a line's words that are looked at: twice the longest notice, and tags.
+_LINE_CHARS: Final = 128
+
+_HEADING_SIGN: Final = re.compile(r"(?<![&\\#])#|<h[1-6]\b", re.IGNORECASE)
+_NOTICE_SIGN: Final = re.compile(r"(?<!\\)\[[^\]]*\Z")
+_SETEXT_RULE: Final = re.compile(r"[\s>]*(?:=+|-+)\s*\Z")
+_BULLET: Final = re.compile(r"[-+*]\s")
+_HASHTAG: Final = re.compile(r"#+(?:user|project)memory", re.IGNORECASE | re.ASCII)
+#: A code span that is a part of its sentence: a person quotes.
+_QUOTED: Final = re.compile(r"[^`\n]*`+[^\w\n`]*\w")
 
 
 def _escape_lines(text: str) -> str:
-    lines = text.split("\n")
-    for number, line in enumerate(lines):
-        if line and line[0] not in _PLAIN_STARTS:
-            below = lines[number + 1] if number + 1 < len(lines) else ""
-            if _imitates_frame(line, below):
-                lines[number] = "\\" + line
-    return "\n".join(lines)
+    return _CANDIDATE.sub(
+        lambda m: "\n\\" if _imitates_frame(m) else "\n", f"\n{text}"
+    ).removeprefix("\n")
 
 
-def _imitates_frame(line: str, below: str) -> bool:
-    hashes = False
-    mark = ""
-    for char in _skeleton(line, 0):
-        if char == "#" and not mark:
-            hashes = True
-            continue
-        if char.isspace() or (hashes and _is_ornament(char, first=not mark)):
-            continue
-        mark += char.casefold()
-        if mark in _BARE_NOTICES:
-            return True
-        if mark in _TIER_TITLES and (hashes or re.match(_SETEXT_RULE, below)):
-            return True
-        if mark not in _MARK_PREFIXES:
+def _imitates_frame(found: re.Match[str]) -> bool:
+    """Whether a reader could take the line that begins at *found* for one of ours."""
+    text, words = found.string, found.end(1)
+    end = text.find("\n", words)
+    line = text[words:] if end < 0 else text[words:end]
+    capitals = _in_capitals(line, _LINE_CHARS)
+    lead = "".join(as_seen(found[1]))
+    if not (_NOTICE.match(capitals) and _NOTICE_SIGN.search(lead)):
+        if not _TITLE.match(capitals):
             return False
-    return False
+        if not _HEADING_SIGN.search(lead):
+            return not _BULLET.search(lead) and _is_underlined(text, end)
+        if lead.endswith("#") and _HASHTAG.match(text, words - 1):
+            return False  # it has no space: nobody's heading
+    return not ("`" in re.split("[#[]", lead, maxsplit=1)[0] and _QUOTED.match(line))
 
 
-def _is_ornament(char: str, *, first: bool) -> bool:
-    return char in _EMPHASIS or (first and char != "[" and not char.isalnum())
+def _is_underlined(text: str, end: int) -> bool:
+    """Whether the line of *text* that ends at *end* has a rule below it."""
+    if end < 0:
+        return False
+    below = text.find("\n", end + 1)
+    return (
+        _SETEXT_RULE.match(text, end + 1, below if below >= 0 else len(text))
+        is not None
+    )

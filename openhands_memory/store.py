@@ -26,13 +26,9 @@ __all__ = [
     "read_bytes",
     "read_one_line",
     "read_tail",
+    "real_path",
     "with_parents",
 ]
-
-#: How many tails further up a blank end is followed; bounded, so that time stays so.
-_BLANK_TAILS: Final = 3
-#: Blanks of UTF-8, and of UTF-16 in either order.
-_BLANK: Final = b" \t\r\n\v\f\0"
 
 
 class FileStat(NamedTuple):
@@ -60,7 +56,7 @@ class Tail(NamedTuple):
 
 
 def read_tail(place: TierPlace, limit: int) -> Tail:
-    """Read the last *limit* bytes of the index at *place*, more if they end in blanks.
+    """Read the last *limit* bytes of the index at *place*.
 
     Raises:
         FileNotFoundError: There is none, nor a link with that name.
@@ -70,36 +66,31 @@ def read_tail(place: TierPlace, limit: int) -> Tail:
     descriptor = open_index(place)
     try:
         found = _stat(descriptor)
-        start = _even(found.size - limit - 1)
+        start = max(0, found.size - limit - 1) & ~1
         data = _read(descriptor, start, found.size - start)
-        for _ in range(_BLANK_TAILS):
-            if not start or len(data.rstrip(_BLANK)) > limit * 3 // 4:
-                break
-            above = _even(start - limit)
-            data = _read(descriptor, above, start - above) + data
-            start = above
         head = _read(descriptor, 0, 4) if start else data[:4]
     finally:
         os.close(descriptor)
     return Tail(data, head, whole=not start, stat=found)
 
 
-def _even(offset: int) -> int:
-    return max(0, offset) & ~1
+def read_all(place: TierPlace, limit: int, *, seen: FileStat) -> bytes | None:
+    """Read what the file held when it was *seen*.
 
-
-def read_all(place: TierPlace, limit: int, *, identity: FileStat) -> bytes | None:
-    """Read the whole file, or None if it is larger than *limit* or no longer the same.
+    None if that is more than *limit* bytes, or the file changed since in another way
+    than by growing. Whether what was there is there still is for the caller to see.
 
     Raises:
         OSError: As `read_tail` does.
     """
+    if seen.size > limit:
+        return None
     descriptor = open_index(place)
     try:
         found = _stat(descriptor)
-        if found != identity or found.size > limit:
+        if found != seen and found.size <= seen.size:
             return None
-        return _read(descriptor, 0, found.size)
+        return _read(descriptor, 0, seen.size)
     finally:
         os.close(descriptor)
 
@@ -192,6 +183,14 @@ def exists(path: str) -> bool:
     return os.path.lexists(path)
 
 
+def real_path(path: str) -> str:
+    """*path* without any link in it; as it is where it cannot be followed."""
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):  # no current directory, or no name a file can have
+        return path
+
+
 def read_one_line(place: TierPlace, limit: int) -> str | None:
     """The file's text if it is a single line of at most *limit* bytes, else None."""
     try:
@@ -215,7 +214,8 @@ def main_checkout(workspace: str) -> str | None:
 
 
 def with_parents(directory: str) -> Iterator[str]:
-    """*directory* and every directory above it, the nearest first."""
+    """*directory* and every directory above it, the nearest first, none by a link."""
+    directory = real_path(directory)
     yield directory
     while (above := os.path.dirname(directory)) != directory:
         directory = above

@@ -191,7 +191,7 @@ def test_differs_only_the_end_of_a_large_file_is_read(
     workspace: Path, project_index: Path
 ) -> None:
     """Blank lines, or one line, that fill all of it hide what stands above them."""
-    for above in ("\n" * 200_000, "\n" + "x" * 200_000):
+    for above in ("\n" * 300_000, "\n" + "x" * 300_000):
         write(project_index, f"- fact{above}")
         assert load_memory(workspace) == f"{PROJECT}\n{NOTICE}"
 

@@ -366,6 +366,6 @@ def test_reading_the_end_gives_what_reading_it_all_would(
     above = text[: len(text) - len(text.lstrip())].count("\n")
     if part.truncated:
         kept = {above + index + 1 for index in part.kept}
-        assert gone == set(range(1, above + len(safe) + 1)) - kept
+        assert gone == set(range(above + 1, above + len(safe) + 1)) - kept
     else:
         assert not gone

@@ -152,11 +152,23 @@ ROOMS: Final[Mapping[str, Room]] = {
     "context.render": pure(
         *("fences", "sanitize", "prompts", "context.budget", "context.tail")
     ),
-    "context.report": pure("layout", "context.render"),
+    "context.excerpt": pure("layout", "context.decode"),
+    "context.body": pure(
+        *("fences", "sanitize", "context.excerpt", "context.render", "context.tail")
+    ),
+    "context.survey": pure("context.decode", "context.excerpt"),
+    "context.remarks": pure("context.decode"),
+    "context.late": pure(),
+    "context.report": pure(
+        *("layout", "context.excerpt", "context.late", "context.render"),
+        "context.survey",
+    ),
     "context.guidance": pure("layout", "prompts", "context.report"),
     "context.lone": pure(
-        *("fences", "layout", "sanitize", "context.render", "context.report")
+        *("layout", "context.body", "context.decode", "context.excerpt"),
+        "context.render",
     ),
+    "context.whole": flow("layout", "store", "context.decode", "context.survey"),
     "context.locate": flow("config", "layout", "options", "store"),
     "context.resolve": flow(
         *(*GROUND, "store", "trust", "context.*"),
@@ -175,7 +187,7 @@ ROOMS: Final[Mapping[str, Room]] = {
     "upkeep.change": flow(
         *("errors", "layout", "trust", "upkeep.facts", "upkeep.history", "writing")
     ),
-    "upkeep.document": pure("encoding", "fences"),
+    "upkeep.document": pure("encoding", "fences", "layout"),
     "upkeep.sections": pure("upkeep.document"),
     "upkeep.pairing": pure("upkeep.document", "upkeep.sections"),
     "upkeep.transfer": pure("errors", "upkeep.document", "upkeep.sections"),

@@ -66,24 +66,6 @@ def test_a_tail_is_read_with_what_tells_where_it_begins(
         assert (size - len(tail.data)) % 2 == 0
 
 
-def test_a_blank_end_is_followed_further_up(
-    workspace: Path, project_index: Path
-) -> None:
-    project_index.write_bytes(b"x" * 10_000 + b"- fact\n" + b"\n \t\r\n" * 400)
-    tail = store.read_tail(project(workspace), 1000)
-    assert tail.data.rstrip().endswith(b"- fact")
-    assert len(tail.data) <= 4 * 1002
-
-
-def test_an_endless_blank_end_is_not_followed_for_ever(
-    workspace: Path, project_index: Path
-) -> None:
-    project_index.write_bytes(b"- fact\n" + b"\n" * 1_000_000)
-    tail = store.read_tail(project(workspace), 1000)
-    assert not tail.whole
-    assert len(tail.data) <= 4 * 1002
-
-
 def test_the_stat_is_that_of_the_file_that_was_read(
     workspace: Path, project_index: Path
 ) -> None:
@@ -96,16 +78,20 @@ def test_the_stat_is_that_of_the_file_that_was_read(
     assert found.links == 1
 
 
-def test_the_whole_file_is_read_only_while_it_is_the_same(
+def test_the_whole_file_is_read_as_it_was_seen(
     workspace: Path, project_index: Path
 ) -> None:
     place = project(workspace)
     project_index.write_bytes(b"- fact\n")
-    found = store.read_tail(place, 1000).stat
-    assert store.read_all(place, 1000, identity=found) == b"- fact\n"
-    assert store.read_all(place, 6, identity=found) is None
-    project_index.write_bytes(b"- other fact\n")
-    assert store.read_all(place, 1000, identity=found) is None
+    seen = store.read_tail(place, 1000).stat
+    assert store.read_all(place, 1000, seen=seen) == b"- fact\n"
+    assert store.read_all(place, 6, seen=seen) is None
+    project_index.write_bytes(b"- fact\n- added\n")
+    assert store.read_all(place, 7, seen=seen) == b"- fact\n"
+    for other in (b"- FACT\n", b"-\n"):
+        project_index.write_bytes(other)
+        os.utime(project_index, ns=(0, 0))
+        assert store.read_all(place, 1000, seen=seen) is None
 
 
 def test_nothing_is_absent_and_nothing_is_created(workspace: Path) -> None:

@@ -26,6 +26,7 @@ from openhands_memory.adapters.context import (
     warn,
 )
 from openhands_memory.context.guidance import carries_instructions
+from openhands_memory.context.remarks import OVER_BUDGET
 from openhands_memory.context.render import render_block
 from openhands_memory.context.report import Memory
 from openhands_memory.errors import UnknownFieldError
@@ -169,13 +170,12 @@ class LocalConversation(sdk.LocalConversation):
     def _remark(self) -> None:
         """Warn of what was not said yet; `bind` has warned of what it bound."""
         if self._memory_agent is not None and asks_for_memory(self._memory_agent):
-            new = [
-                remark
-                for remark in remarks_on(self._memory_agent, self._memory_report)
-                if remark not in self._memory_remarks
-            ]
-            self._memory_remarks.update(new)
-            warn(*new)
+            for remark in remarks_on(self._memory_agent, self._memory_report):
+                # Which lines are over budget may be others when memory is read again.
+                about, over, _ = remark.partition(OVER_BUDGET)
+                if about + over not in self._memory_remarks:
+                    self._memory_remarks.add(about + over)
+                    warn(remark)
 
     def _keep_memory_of(self, prompt: SystemPromptEvent) -> None:
         if isinstance(self.agent, ACPAgent):

@@ -6,12 +6,18 @@ the reason to lose a tier. Guesses no legacy encoding.
 
 import codecs
 import re
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from openhands_memory.encoding import looks_binary, sniff
 from openhands_memory.sanitize import normalise_newlines
 
-__all__ = ["Decoded", "decode"]
+__all__ = ["Decoded", "decode", "decode_far"]
+
+#: UTF-8 takes at most four bytes for a character.
+_MOST_BYTES: Final = 4
+#: So many NUL in a row are no text but a hole in a sparse file: one block of it.
+_HOLE: Final = 4096
 
 
 class Decoded(NamedTuple):
@@ -19,14 +25,31 @@ class Decoded(NamedTuple):
 
     Attributes: *text* has ``\n`` line ends; *encoding* is the codec's name, with
     ``-sig`` where a mark announced UTF-8; *bad_lines* are the lines with invalid bytes,
-    counted from 0 at the beginning of *text*, one item per bad byte; *looks_binary*
-    says that it is no text.
+    counted from 0 at the first line that was read, one item per bad byte;
+    *looks_binary* says that it is no text; *whole* that nothing stands above what was
+    read; *left_out* are lines that were read and are not in *text*: holes, and those
+    that `decode_far` was told to leave out.
     """
 
     text: str
     encoding: str
-    bad_lines: tuple[int, ...]
-    looks_binary: bool
+    bad_lines: tuple[int, ...] = ()
+    looks_binary: bool = False
+    whole: bool = True
+    left_out: Sequence[int] = ()
+
+    @property
+    def lines(self) -> int:
+        """Lines that were read, as an editor counts them."""
+        ended = self.text.endswith("\n") or not self.text
+        return self.text.count("\n") + (not ended) + len(self.left_out)
+
+    @property
+    def numbers(self) -> list[int]:
+        """Which of the lines that were read those of *text* are."""
+        lines = self.text.count("\n") + 1 + len(self.left_out)
+        missing = frozenset(self.left_out)
+        return [number for number in range(lines) if number not in missing]
 
 
 def decode(data: bytes, *, head: bytes, whole: bool) -> Decoded:
@@ -45,23 +68,95 @@ def decode(data: bytes, *, head: bytes, whole: bool) -> Decoded:
     text, stand_in = _decode(data, codec)
     if wide and not whole:
         text = text.partition("\n")[2]
-    bad: tuple[int, ...] = ()
-    if stand_in:
-        lines = enumerate(text.split("\n"))
-        bad = tuple(
-            number for number, line in lines for _ in re.findall(stand_in, line)
-        )
-        text = re.sub(stand_in, "\N{REPLACEMENT CHARACTER}", text)
-    name = "utf-8-sig" if mark == codecs.BOM_UTF8 else codec
-    return Decoded(text, name, bad, looks_binary(text))
+    found = Decoded(text, _name(mark, codec), whole=whole)
+    if "\0" in text:
+        found = _without_holes(found)
+    return _with_bad_lines(found, stand_in) if stand_in else found
+
+
+def decode_far(
+    data: bytes, *, head: bytes, whole: bool, longest: int, enough: int
+) -> Decoded:
+    """As `decode`, without lines of more than *longest* characters.
+
+    Takes *enough* bytes of the others from the end on, however many are left out: so
+    that a few long lines, or blank ones, do not hide what stands above them, and memory
+    stays bounded all the same.
+    """
+    mark, codec = sniff(head)
+    data = data[len(mark) :] if whole else data
+    if codec != "utf-8":
+        data = data.decode(codec, "replace").encode()
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    bare = data.rstrip()
+    taken = [b""] * data.count(b"\n", len(bare))
+    lines, left_out = len(taken), list[int]()
+    end, size = len(bare), 0
+    while end >= 0 and size <= enough:
+        start = bare.rfind(b"\n", 0, end) + 1
+        if not start and not whole:
+            break
+        if _is_left_out(bare, start, end, longest):
+            left_out.append(lines)
+        else:
+            taken.append(bare[start:end])
+            size += end - start + 1
+        lines += 1
+        end = start - 1
+    text, stand_in = _decode(b"\n".join(reversed(taken)), "utf-8")
+    found = Decoded(
+        text,
+        _name(mark, codec),
+        looks_binary=looks_binary(text),
+        whole=whole and end < 0,
+        left_out=[lines - 1 - number for number in reversed(left_out)],
+    )
+    return _with_bad_lines(found, stand_in) if stand_in else found
+
+
+def _is_left_out(data: bytes, start: int, end: int, longest: int) -> bool:
+    size = end - start
+    if size > longest * _MOST_BYTES:
+        return True
+    line = data[start:end]
+    if size > longest and len(line.decode("utf-8", "replace")) > longest:
+        return True
+    return b"\0" * _HOLE in line
+
+
+def _name(mark: bytes, codec: str) -> str:
+    return "utf-8-sig" if mark == codecs.BOM_UTF8 else codec
+
+
+def _without_holes(found: Decoded) -> Decoded:
+    """*found* without the holes of a sparse file, and judged by the rest."""
+    lines = found.text.split("\n")
+    holes = [number for number, line in enumerate(lines) if "\0" * _HOLE in line]
+    text = "\n".join([line for line in lines if "\0" * _HOLE not in line])
+    nothing_else = bool(holes) and not text.strip()
+    return found._replace(
+        text=text,
+        left_out=holes,
+        looks_binary=nothing_else or looks_binary(text),
+    )
+
+
+def _with_bad_lines(found: Decoded, stand_in: str) -> Decoded:
+    lines = zip(found.numbers, found.text.split("\n"), strict=True)
+    bad = [number for number, line in lines for _ in re.findall(stand_in, line)]
+    text = re.sub(stand_in, _REPLACED, found.text)
+    return found._replace(text=text, bad_lines=tuple(bad))
 
 
 def _after_first_line(data: bytes) -> bytes:
     ends = [at for at in (data.find(b"\n"), data.find(b"\r")) if at >= 0]
-    if not ends:
-        return data if looks_binary(data) else b""
-    first = min(ends)
-    return data[first + (2 if data[first : first + 2] == b"\r\n" else 1) :]
+    first = min(ends, default=len(data))
+    rest = data[first + (2 if data[first : first + 2] == b"\r\n" else 1) :]
+    # Where nothing else is left the end of a line tells at least whether it is text.
+    if (not rest or rest.isspace()) and looks_binary(data):
+        return data
+    return rest
 
 
 #: How Python keeps a byte that is no UTF-8 (PEP 383): so it can be told from a

@@ -5,6 +5,7 @@ Flow: asks `store` what is there; opens nothing by itself.
 
 import os
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from openhands_memory import store
@@ -36,11 +37,17 @@ def locate_tiers(around: Surroundings, options: ReadOptions) -> list[TierPlace]:
     """The tiers that *options* ask for, in the order of the prompt."""
     if options.memories_dir is not None:
         return [sandbox_place(around.workspace, options.memories_dir)]
-    user = user_place(home=around.home, persistence_dir=around.persistence_dir)
+    user = _user_place(around.home, around.persistence_dir)
     project = project_place(around.workspace)
     if options.search_parents:
         project = _tier_in_parent(project) or project
     return [user, project] if user else [project]
+
+
+@lru_cache(maxsize=16)  # links only decide how it is shown, and take long to follow
+def _user_place(home: str | None, persistence_dir: str | None) -> TierPlace | None:
+    real = store.real_path
+    return user_place(home=home, persistence_dir=persistence_dir, real=real)
 
 
 def _tier_in_parent(project: TierPlace) -> TierPlace | None:
@@ -48,9 +55,10 @@ def _tier_in_parent(project: TierPlace) -> TierPlace | None:
     if store.exists(project.path):
         return None
     found: TierPlace | None = None
-    for levels_up, directory in enumerate(store.with_parents(project.base)):
+    base = store.real_path(project.base)
+    for levels_up, directory in enumerate(store.with_parents(base)):
         if levels_up and found is None:
-            parent = project_place(project.base, levels_up=levels_up)
+            parent = project_place(base, levels_up=levels_up)
             found = parent if store.exists(parent.path) else None
         if store.exists(os.path.join(directory, ".git")):
             return found
@@ -84,13 +92,15 @@ def find_hints(around: Surroundings, options: ReadOptions) -> Iterator[str]:
 
 
 def _wrong_case(place: TierPlace) -> Iterator[str]:
-    wanted = place.below[-1]
-    for name in store.names_in(place.directory):
-        if name != wanted and name.casefold() == wanted.casefold():
-            yield (
-                f"{os.path.join(place.directory, name)} is not read: the name must be {wanted}, "
-                "in this case"
-            )
+    directory, name = os.path.split(place.base)
+    for wanted in (name, *place.below):
+        if not store.exists(os.path.join(directory, wanted)):
+            for name in sorted(store.names_in(directory)):
+                if name.casefold() == wanted.casefold():
+                    path = os.path.join(directory, name)
+                    yield f"{path} is not read: the name must be {wanted}, in this case"
+            return
+        directory = os.path.join(directory, wanted)
 
 
 def _link_as_text(place: TierPlace) -> Iterator[str]:

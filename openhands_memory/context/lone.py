@@ -4,11 +4,11 @@ Pure. A file in an editor or in a pre-commit hook has no other tier beside it th
 depends on the machine: it gets the whole budget.
 """
 
-from openhands_memory.context.render import Body, render_text
-from openhands_memory.context.report import line_gaps
-from openhands_memory.fences import fenced_blocks
+from openhands_memory.context.body import safe_body
+from openhands_memory.context.decode import Decoded
+from openhands_memory.context.excerpt import take_excerpt
+from openhands_memory.context.render import render_text
 from openhands_memory.layout import project_place
-from openhands_memory.sanitize import neutralise, show_hidden
 
 __all__ = ["dropped_alone"]
 
@@ -18,11 +18,10 @@ def dropped_alone(text: str, char_budget: int) -> tuple[tuple[int, int], ...]:
 
     *text* has ``\\n`` line ends.
     """
-    above = text[: len(text) - len(text.lstrip())].count("\n")
-    lines = show_hidden(neutralise(text.strip())).split("\n")
-    heading = project_place("").heading
-    body = Body(heading, lines, blocks=fenced_blocks(lines))
-    kept = render_text([body], char_budget)[1][0].kept
-    if len(kept) == len(lines):
+    decoded = Decoded(text, "utf-8")
+    excerpt = take_excerpt(decoded)
+    body, _ = safe_body(project_place("").heading, excerpt, char_budget)
+    part = render_text([body], char_budget)[1][0]
+    if not part.truncated:
         return ()
-    return line_gaps((above + index + 1 for index in kept), above + len(lines))
+    return excerpt.gaps(excerpt.distances(part.kept, part.lines), decoded.lines)

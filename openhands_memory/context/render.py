@@ -79,7 +79,7 @@ class _Fit(NamedTuple):
 
     body: Body
     lines: Sequence[str]
-    fitting: Sequence[int]
+    fitting: list[int]
 
 
 #: Times that lines which moved together are made safe, before only the last lines that
@@ -95,12 +95,12 @@ def _fit(body: Body, share: int) -> _Fit:
     """
     lines = body.lines
     if body.complete and body.chars <= share:
-        return _Fit(body, lines, range(len(lines)))
+        return _Fit(body, lines, [])
     fitting: list[int] = []
     for _ in range(_SAFE_ROUNDS):
         fitting = fitting_lines(lines, share, first=body.first, blocks=body.blocks)
         while fitting and not lines[fitting[-1]].strip():
-            del fitting[-1]  # a blank line that only what is dropped made the last one
+            del fitting[-1]  # blank, and only the last since others are dropped
         if not fitting or _stand_together(fitting):
             return _Fit(body, lines, fitting)
         joined = "\n".join(map(lines.__getitem__, fitting))

@@ -4,19 +4,19 @@ What takes reading the whole file is worked out when it is asked for, so that lo
 stays constant; it is None where the file is too large or has changed since.
 """
 
-import re
-from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from openhands_memory.context.excerpt import line_gaps
+from openhands_memory.context.late import Late
 from openhands_memory.context.render import render_block
+from openhands_memory.context.survey import Survey
 from openhands_memory.layout import TierName
 
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-__all__ = ["Memory", "Status", "Survey", "TierReport", "line_gaps", "survey_text"]
+__all__ = ["Memory", "Status", "TierReport"]
 
 Status = Literal[
     "loaded",
@@ -32,45 +32,8 @@ Status = Literal[
 #: Characters of English text in one token of current models, roughly.
 _CHARS_PER_TOKEN: Final = 4
 
-_HEADING: Final = r"(?m)^ {0,3}(#{1,6})[ \t]+(.+?)[ \t#]*$"
-_DATE: Final = r"\b(?:19|20)\d\d-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?\b"
 
-
-class Survey(NamedTuple):
-    """What only the whole file tells.
-
-    Attributes: *lines* and *chars* count the decoded text; *headings* are Markdown
-    headings as (line, title); *newest_date* is the latest ISO date in the text.
-    """
-
-    sha256: str
-    lines: int
-    chars: int
-    headings: tuple[tuple[int, str], ...]
-    newest_date: str | None
-
-
-def survey_text(text: str, sha256: str) -> Survey:
-    """Measure a whole file's *text*, with ``\\n`` line ends."""
-    headings: list[tuple[int, str]] = []
-    line, at = 1, 0
-    for found in re.finditer(_HEADING, text):
-        line += text.count("\n", at, found.start())
-        at = found.start()
-        headings.append((line, found[2]))
-    dates = re.findall(_DATE, text)
-    return Survey(
-        sha256=sha256,
-        lines=count_lines(text),
-        chars=len(text.strip()),
-        headings=tuple(headings),
-        newest_date=max(dates, default=None),
-    )
-
-
-def count_lines(text: str) -> int:
-    """Lines as an editor counts them: the last needs no line end."""
-    return text.count("\n") + bool(text and not text.endswith("\n"))
+_UNKNOWN: Final = Late[Any](lambda: None)
 
 
 class _TierFields(NamedTuple):
@@ -87,8 +50,9 @@ class _TierFields(NamedTuple):
     #: Only the end of the file was read, so lines are counted from there: blank lines
     #: at the end, and how far each kept line is above the last line with text.
     blank_end: int = 0
-    distances: Sequence[int] = ()
-    take_survey: Callable[[], Survey | None] = lambda: None
+    distances: tuple[int, ...] = ()
+    late_survey: Late[Survey | None] = _UNKNOWN
+    late_sha256: Late[str | None] = _UNKNOWN
 
 
 class TierReport(_TierFields):
@@ -106,6 +70,8 @@ class TierReport(_TierFields):
         size: Bytes of the file; None if unknown.
         modified_ns: When the file was last changed, in nanoseconds of the epoch.
     """
+
+    __slots__ = ()  # nothing can be set
 
     # No dataclass, and its path no Path until asked: their imports take as long as Python
     # takes to start.
@@ -139,20 +105,20 @@ class TierReport(_TierFields):
         """The line above the tier's text, as OpenHands SDK 1.58.2 writes it."""
         return f"# {self.name.capitalize()} memory ({self.shown_as})"
 
-    @cached_property
+    @property
     def survey(self) -> Survey | None:
         """What only the whole file tells; None if it was not read or is too large."""
-        return self.take_survey()
+        return self.late_survey.get()
+
+    @property
+    def sha256(self) -> str | None:
+        """SHA-256 of the file's bytes, in hexadecimal; None when unknown."""
+        return self.late_sha256.get()
 
     @property
     def lines(self) -> int | None:
         """Lines of the file; None when unknown."""
         return self.survey.lines if self.survey else None
-
-    @property
-    def sha256(self) -> str | None:
-        """SHA-256 of the file's bytes, in hexadecimal; None when unknown."""
-        return self.survey.sha256 if self.survey else None
 
     @property
     def dropped_lines(self) -> tuple[tuple[int, int], ...] | None:
@@ -165,7 +131,7 @@ class TierReport(_TierFields):
         if self.survey is None:
             return None
         last = self.survey.lines - self.blank_end
-        return line_gaps((last - distance for distance in self.distances), last)
+        return line_gaps(self.distances, first=self.survey.first_line, last=last)
 
     @property
     def lost_headings(self) -> tuple[tuple[int, str], ...]:
@@ -200,22 +166,14 @@ class TierReport(_TierFields):
         }
 
 
-def line_gaps(kept: Iterable[int], last: int) -> tuple[tuple[int, int], ...]:
-    """The ranges from 1 to *last* that are missing in *kept*, which ascends."""
-    gaps: list[tuple[int, int]] = []
-    expected = 1
-    for line in (*kept, last + 1):
-        if line > expected:
-            gaps.append((expected, line - 1))
-        expected = line + 1
-    return tuple(gaps)
+_NO_HINTS: Final = Late[tuple[str, ...]](tuple)
 
 
 class _MemoryFields(NamedTuple):
     text: str | None
     char_budget: int
     tiers: tuple[TierReport, ...] = ()
-    find_hints: Callable[[], tuple[str, ...]] = tuple
+    late_hints: Late[tuple[str, ...]] = _NO_HINTS
 
 
 class Memory(_MemoryFields):
@@ -224,6 +182,8 @@ class Memory(_MemoryFields):
     Attributes: *text* is None when there is nothing to inject; *char_budget* and
     `chars` are characters; *tiers* stand in the order of the prompt.
     """
+
+    __slots__ = ()
 
     @property
     def block(self) -> str | None:
@@ -234,14 +194,14 @@ class Memory(_MemoryFields):
     def chars(self) -> int:
         return len(self.text or "")
 
-    @cached_property
+    @property
     def hints(self) -> tuple[str, ...]:
         """What looks like a mistake around the files, and what to do about it."""
-        return self.find_hints()
+        return self.late_hints.get()
 
     def with_hint(self, hint: str) -> "Memory":
         """The same with one more hint."""
-        return self._replace(find_hints=lambda: (*self.hints, hint))
+        return self._replace(late_hints=Late(lambda: (*self.hints, hint)))
 
     @property
     def headroom(self) -> int | None:

@@ -21,8 +21,8 @@ def keep_tail(
     *,
     first: int = 0,
     blocks: Sequence[FencedBlock] = (),
-    fitting: Sequence[int] | None = None,
-) -> Sequence[int]:
+    fitting: list[int] | None = None,
+) -> list[int]:
     """Indexes of the lines to keep so that they fit *room* characters.
 
     Each line counts with its line end, and the notice that will stand above them is
@@ -53,7 +53,10 @@ def fitting_lines(
     together or not at all, but for a line inside that is too long alone.
     """
     room -= len(TRUNCATION_NOTICE)
-    fitting = [i for i in range(first, len(lines)) if len(lines[i]) < room]
+    every = range(first, len(lines))
+    if not blocks and max(map(len, lines), default=0) < room:
+        return list(every)  # by far the most texts
+    fitting = [i for i in every if len(lines[i]) < room]
     unfit: set[int] = set()
     for top, bottom in blocks:
         inside = range(max(top, first), bottom + 1)

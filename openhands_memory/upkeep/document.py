@@ -11,11 +11,10 @@ from typing import Final, NamedTuple
 
 from openhands_memory.encoding import looks_binary, sniff
 from openhands_memory.fences import Fences, has_fences, nested_fences
+from openhands_memory.layout import GENERATED_END, GENERATED_START
 
 __all__ = [
     "BULLET",
-    "GENERATED_END",
-    "GENERATED_START",
     "Document",
     "Entry",
     "FileText",
@@ -26,10 +25,6 @@ __all__ = [
     "render_document",
     "split_entries",
 ]
-
-#: The lines between which consolidation writes; what stands outside is a person's.
-GENERATED_START: Final = "<!-- openhands-memory: generated -->"
-GENERATED_END: Final = "<!-- /openhands-memory: generated -->"
 
 #: A bullet that never ends would be one entry of thousands of lines.
 _MAX_ENTRY_LINES: Final = 40

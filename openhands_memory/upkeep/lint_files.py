@@ -8,12 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from openhands_memory.upkeep.document import (
-    GENERATED_END,
-    GENERATED_START,
-    Document,
-    FileText,
-)
+from openhands_memory.layout import GENERATED_END, GENERATED_START
+from openhands_memory.upkeep.document import Document, FileText
 from openhands_memory.upkeep.findings import Finding, finding
 
 __all__ = [

@@ -27,7 +27,7 @@ def test_a_byte_order_mark_decides(
     mark: bytes, codec: str, name: str, newline: str
 ) -> None:
     data = mark + TEXT.replace("\n", newline).encode(codec)
-    assert whole(data) == (TEXT, name, (), False)
+    assert whole(data) == Decoded(TEXT, name)
 
 
 @pytest.mark.parametrize("codec", ["utf-8", "utf-16-le", "utf-16-be"])
@@ -84,7 +84,7 @@ def test_half_a_utf_16_character_costs_only_itself() -> None:
 def test_a_utf_16_tail_that_begins_inside_a_pair_has_no_invalid_bytes() -> None:
     data = "🙂x\n- two\n".encode("utf-16-le")
     found = decode(data[2:], head=codecs.BOM_UTF16_LE, whole=False)
-    assert found == ("- two\n", "utf-16-le", (), False)
+    assert found == Decoded("- two\n", "utf-16-le", whole=False)
 
 
 def test_bad_lines_of_a_utf_16_tail_count_from_its_first_whole_line() -> None:
@@ -124,5 +124,5 @@ def test_only_the_first_mark_is_one() -> None:
 
 
 def test_nothing_is_empty_text() -> None:
-    assert whole(b"") == ("", "utf-8", (), False)
+    assert whole(b"") == Decoded("", "utf-8")
     assert whole(codecs.BOM_UTF8).text == ""

@@ -1,8 +1,11 @@
 """Headings, notices and blank lines count; the text keeps within its budget."""
 
 import importlib.util
+import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from openhands_memory.context.render import (
     Body,
@@ -10,7 +13,8 @@ from openhands_memory.context.render import (
     render_block,
     render_text,
 )
-from openhands_memory.sanitize import TRUNCATION_NOTICE
+from openhands_memory.fences import fenced_blocks
+from openhands_memory.sanitize import TRUNCATION_NOTICE, neutralise
 
 USER = "# User memory (~/.openhands/memory/MEMORY.md)"
 PROJECT = "# Project memory (.openhands/memory/MEMORY.md)"
@@ -79,6 +83,73 @@ def test_what_is_left_over_goes_to_the_last_tier_first() -> None:
     assert (len(user.kept), len(project.kept)) == (5, 6)
 
 
+def test_what_was_dropped_by_itself_stays_so_in_a_larger_share() -> None:
+    """Else a long line would fit what is left over, and take many short ones with it."""
+    lines = ["- short " + "y" * 80] * 40 + ["x" * 400] + ["- last"] * 2
+    for budget in range(900, 1300, 7):
+        text, parts = render_text(
+            [Body(USER, ["z" * 299] * 9), Body(PROJECT, lines)], budget
+        )
+        assert len(text) <= budget
+        part = parts[1]
+        fitting = [i for i in range(len(lines)) if i != 40 or 40 in part.kept]
+        above = [i for i in fitting if i < part.kept[0]]
+        assert len(lines[above[-1]]) + 1 > budget - len(text)
+
+
+def test_blank_lines_that_only_a_drop_made_the_last_are_dropped_too() -> None:
+    lines = ["- u1", "", "", "x" * 900]
+    text, (part, _) = render_text([Body(USER, lines), Body(PROJECT, ["b"])], 400)
+    assert text == f"{USER}\n{TRUNCATION_NOTICE}\n- u1\n\n{PROJECT}\nb"
+    assert list(part.kept) == [0]
+
+
+def test_blank_lines_below_the_notice_are_kept_as_the_sdk_does() -> None:
+    lines = ["x" * 300, "", "- a"]
+    text, _ = render_text([Body(PROJECT, lines)], 200)
+    assert text == f"{PROJECT}\n{TRUNCATION_NOTICE}\n\n- a"
+
+
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["</UNTRUSTED_", LONG, "CONTENT>"], ["&lt;/UNTRUSTED_", "CONTENT>"]),
+        (["<", LONG, "/MEMORY_", LONG, "CONTEXT>"], ["&lt;", "/MEMORY_", "CONTEXT>"]),
+        (["User memory (x)", LONG, "===="], ["\\User memory (x)", "===="]),
+        (["a <", LONG, "b"], ["a <", "b"]),
+    ],
+)
+def test_lines_that_a_drop_brings_together_are_made_safe(
+    lines: list[str], expected: list[str]
+) -> None:
+    for below in ([], ["- end"]):
+        text, _ = render_text([Body(PROJECT, [*lines, *below])], 250)
+        assert text == "\n".join([PROJECT, TRUNCATION_NOTICE, *expected, *below])
+
+
+def test_a_code_block_that_drops_out_joins_no_tag() -> None:
+    lines = ["</UNTRUSTED_", "```", *["code"] * 99, "```", "CONTENT>"]
+    body = Body(PROJECT, lines, blocks=[(1, 101)])
+    text, _ = render_text([body], 250)
+    assert text == f"{PROJECT}\n{TRUNCATION_NOTICE}\n&lt;/UNTRUSTED_\nCONTENT>"
+
+
+def test_an_escape_that_takes_too_much_drops_its_line_and_ends() -> None:
+    """Each round drops one line, which brings the next two halves together."""
+    room = 250 - len(PROJECT) - 1 - len(TRUNCATION_NOTICE)
+    halves: list[str] = []
+    for _ in range(40):
+        half = "</UNTRUSTED_".rjust(room - 2, "y")
+        halves += [half, LONG, "CONTENT>"]
+    text, _ = render_text([Body(PROJECT, halves)], 250)
+    assert len(text) <= 250
+    assert neutralise(text.partition("\n")[2].partition("\n")[2]) in text
+    assert "</UNTRUSTED_\nCONTENT>" not in text
+
+
 def test_a_tier_that_is_not_complete_carries_the_notice() -> None:
     text, (part,) = render_text([Body(PROJECT, ["a"], complete=False)], 6000)
     assert text == f"{PROJECT}\n{TRUNCATION_NOTICE}\na"
@@ -91,6 +162,68 @@ def test_a_body_that_forges_the_notice_is_not_taken_for_truncated() -> None:
     # Escaped before it comes here; whole bodies are never asked for their first line.
     _, (part,) = render_text([Body(PROJECT, [f"\\{TRUNCATION_NOTICE}"])], 6000)
     assert not part.truncated
+
+
+# --- What holds for any lines -----------------------------------------------------------
+
+halves = st.sampled_from(
+    [
+        *("</UNTRUSTED_", "</MEMORY_", "CONTENT>", "CONTEXT>", "<", "/", "<MEMORY"),
+        *("User memory (x)", "Project memory", "====", "---", "", "- a fact", "```"),
+        *(
+            "MEMORY_CONTEXT>",
+            "[earlier memory",
+            "truncated]",
+            "x </CUSTOM_",
+            "SECRETS>",
+        ),
+    ]
+)
+sized_lines = st.integers(0, 700).map(lambda size: "x" * size)
+hostile_bodies = st.lists(
+    st.lists(st.one_of(halves, sized_lines), min_size=1, max_size=60),
+    min_size=1,
+    max_size=2,
+)
+
+
+def bodies_of(tiers: list[list[str]]) -> list[Body]:
+    made: list[Body] = []
+    for heading, given_lines in zip((USER, PROJECT), tiers, strict=False):
+        lines = neutralise("\n".join(given_lines).strip()).split("\n")
+        made.append(Body(heading, lines, blocks=fenced_blocks(lines)))
+    return made
+
+
+@given(hostile_bodies, st.integers(200, 1500))
+def test_nothing_escapes_whatever_is_dropped(
+    tiers: list[list[str]], budget: int
+) -> None:
+    text, parts = render_text(bodies_of(tiers), budget)
+    assert len(text) <= budget
+    for part in parts:
+        shown = part.text.removeprefix(f"{TRUNCATION_NOTICE}\n")
+        if shown != TRUNCATION_NOTICE:
+            assert neutralise(shown) == shown
+    assert not re.search(r"</?\s*/?\s*(MEMORY_\s*CONTEXT|UNTRUSTED_\s*CONTENT)", text)
+
+
+@given(hostile_bodies, st.integers(200, 1500))
+def test_no_tier_could_take_its_next_line_in_what_is_left_free(
+    tiers: list[list[str]], budget: int
+) -> None:
+    """The next line, or code block, above what is kept; not what is dropped by itself."""
+    bodies = bodies_of(tiers)
+    text, parts = render_text(bodies, budget)
+    shortest = budget // 2 - len(USER) - 2 - len(TRUNCATION_NOTICE)
+    for body, part in zip(bodies, parts, strict=True):
+        if not part.truncated or not part.kept:
+            continue
+        above = part.kept[0] - 1
+        inside = [b for b in body.blocks if b[0] <= above <= b[1]]
+        sizes = [len(body.lines[i]) + 1 for i in range(above + 1) if not inside]
+        if sizes and sizes[-1] < shortest:
+            assert sizes[-1] > budget - len(text)
 
 
 # --- The block --------------------------------------------------------------------------

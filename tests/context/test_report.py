@@ -9,7 +9,9 @@ import pytest
 
 from openhands_memory import resolve_memory
 from openhands_memory.config import MemoryConfig, MemoryReadConfig
-from openhands_memory.context.report import Memory, TierReport, survey_text
+from openhands_memory.context.decode import Decoded
+from openhands_memory.context.report import Memory, TierReport
+from openhands_memory.context.survey import Survey, survey_file
 
 FIELDS = {
     "text",
@@ -82,10 +84,11 @@ def test_dropped_lines_are_exactly_those_that_are_absent(
     dropped = {n for first, last in tier.dropped_lines for n in range(first, last + 1)}
     assert memory.text is not None
     shown = set(memory.text.split("\n"))
+    above = len(blank_start)
     for number, line in enumerate(text.split("\n"), start=1):
-        assert (number in dropped) == (line not in shown)
+        assert (number in dropped) == (number > above and line not in shown)
     assert tier.lines == len((text + blank_end).splitlines())
-    assert tier.kept_lines == text.count("\n") + 1 - len(dropped)
+    assert tier.kept_lines == text.count("\n") + 1 - len(dropped) - above
 
 
 def test_a_line_that_is_dropped_by_itself_is_listed_by_itself(
@@ -186,14 +189,18 @@ def test_tokens_are_estimated() -> None:
     assert Memory(None, 6000).tokens == 0
 
 
+def survey_text(text: str) -> Survey:
+    return survey_file(Decoded(text, "utf-8"))
+
+
 def test_a_survey_counts_as_an_editor_does() -> None:
-    survey = survey_text("# One\n\ntext 2026-02-03\n ## Two ##\n2025-11", "sha")
+    survey = survey_text("# One\n\ntext 2026-02-03\n ## Two ##\n2025-11")
     assert survey.lines == 5
     assert survey.headings == ((1, "One"), (4, "Two"))
     assert survey.newest_date == "2026-02-03"
-    assert survey_text("", "sha").lines == 0
-    assert survey_text("x\n", "sha").lines == 1
-    assert survey_text("no date 12026-02-031", "sha").newest_date is None
+    assert survey_text("").lines == 0
+    assert survey_text("x\n").lines == 1
+    assert survey_text("no date 12026-02-031").newest_date is None
 
 
 def test_nothing_configured_to_be_read_is_nothing(workspace: Path) -> None:

@@ -474,7 +474,8 @@ def test_nothing_to_read_is_no_memory(workspace: Path, project_index: Path) -> N
 
 def approve(workspace: Path, sha256: str) -> None:
     approvals_file().parent.mkdir(parents=True, exist_ok=True)
-    approvals_file().write_text(json.dumps({os.path.realpath(workspace): sha256}))
+    index = workspace.resolve() / ".openhands" / "memory" / "MEMORY.md"
+    approvals_file().write_text(json.dumps({str(index): sha256}))
 
 
 def test_never_leaves_the_project_tier_out_without_a_word_to_the_model(

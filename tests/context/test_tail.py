@@ -69,8 +69,8 @@ def test_a_beginning_inside_a_block_is_inferred_from_the_fences() -> None:
 def test_a_block_fits_whole_or_not_at_all() -> None:
     lines = ["a", "```", "123456789", "123456789", "```", "b"]
     blocks = fenced_blocks(lines)
-    assert fitting_lines(lines, 28, blocks=blocks) == [0, 1, 2, 3, 4, 5]
-    assert fitting_lines(lines, 27, blocks=blocks) == [0, 5]
+    assert fitting_lines(lines, NOTICE + 28, blocks=blocks) == [0, 1, 2, 3, 4, 5]
+    assert fitting_lines(lines, NOTICE + 27, blocks=blocks) == [0, 5]
 
 
 def test_thousands_of_blocks_take_no_longer_than_lines_do() -> None:

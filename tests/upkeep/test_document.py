@@ -133,9 +133,9 @@ def test_fences(
     assert (found.blocks, found.left_open) == (blocks, left_open)
 
 
-def test_the_reader_sees_fences_at_the_margin_only() -> None:
-    """A cut must not depend on how lists are nested above it."""
-    assert fenced_blocks(["- ```", "  a", "  ```", "b", "```"]) == [(2, 4)]
+def test_the_reader_sees_the_same_fences() -> None:
+    lines = ["- ```", "  a", "  ```", "b", "> ~~~", "> ~~~"]
+    assert fenced_blocks(lines) == nested_fences(lines).blocks == [(0, 2), (4, 5)]
 
 
 def test_an_open_fence_and_pre_are_code() -> None:
