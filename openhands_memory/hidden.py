@@ -6,6 +6,7 @@ only, so that a run of hidden characters, which can carry a message, is never sp
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Final
 
 __all__ = ["HIDDEN", "is_spelling"]
@@ -35,7 +36,7 @@ _REGION_FLAG: Final = re.compile(
 #: Scripts whose spelling needs the joiners (Unicode 15, section 23.2): Arabic, Syriac,
 #: N'Ko and their neighbours, the scripts of India, Sri Lanka, Tibet, Burma, Cambodia,
 #: Mongolian, and the supplementary ones of the same families.
-_JOINING_SCRIPTS: Final = re.compile(
+_JOINING_SCRIPTS: Final = (
     "[\u0600-\u08ff\u0900-\u0dff\u0e00-\u0fff\u1000-\u109f\u1780-\u18af\u1900-\u1aaf"
     "\u1b00-\u1c4f\ua800-\ua82f\ua840-\ua8ff\ua930-\uaaff\uabc0-\uabff\ufb50-\ufdff"
     "\ufe70-\ufefe\U00010a00-\U00010aff\U00010d00-\U00010fff\U00011000-\U00011fff"
@@ -44,14 +45,14 @@ _JOINING_SCRIPTS: Final = re.compile(
 
 #: Scripts without spaces between words, which mark where a line may break (Unicode 15,
 #: section 16): Thai, Lao, Burmese and its extensions, Khmer, and the Tai scripts.
-_UNSPACED_SCRIPTS: Final = re.compile(
+_UNSPACED_SCRIPTS: Final = (
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf\ua9e0-\ua9ff"
     "\uaa60-\uaadf]"
 )
 
 #: What has a text and an emoji form (Unicode 15, emoji-variation-sequences), by block,
 #: and the other symbols of the same blocks.
-_EMOJI_BASES: Final = re.compile(
+_EMOJI_BASES: Final = (
     "[#*0-9\u00a9\u00ae\u203c\u2049\u2100-\u27ff\u2900-\u2bff\u3030\u303d\u3297\u3299"
     "\U0001f000-\U0001fbff]"
 )
@@ -59,7 +60,7 @@ _EMOJI_BASES: Final = re.compile(
 #: What has standardised variants (Unicode 16, StandardizedVariants.txt), by block: a
 #: slashed zero, quotes of Sibe, letterlike and mathematical symbols, punctuation and
 #: ideographs of Chinese, Japanese and Korean, Burmese, 'Phags-pa, Manichaean, Egyptian.
-_VARIANT_BASES: Final = re.compile(
+_VARIANT_BASES: Final = (
     "[0\u1000-\u109f\u2018\u2019\u201c\u201d\u2100-\u27ff\u2900-\u2bff\u3001\u3002"
     "\u3400-\u9fff\ua840-\ua877\ua9e0-\ua9ff\uaa60-\uaa7f\uf900-\ufaff\uff01-\uff1f"
     "\U00010ac0-\U00010aff\U00013000-\U0001342f\U0001d49c-\U0001d4cf"
@@ -79,8 +80,8 @@ def is_spelling(text: str, at: int) -> bool:
     if char == _SOFT_HYPHEN:
         return _is_in_word(before) and _is_in_word(after)
     if char == _ZWSP:
-        return all(
-            _UNSPACED_SCRIPTS.match(c) and _is_in_word(c) for c in before + after
+        return _is_letter_of(before, _UNSPACED_SCRIPTS) and _is_letter_of(
+            after, _UNSPACED_SCRIPTS
         )
     if "\ufe00" <= char <= "\ufe0f":
         return _takes_variation(before, char)
@@ -89,7 +90,8 @@ def is_spelling(text: str, at: int) -> bool:
     if "\U000e0020" <= char <= "\U000e007f":
         return _in_region_flag(text, at)
     if char == _MONGOLIAN_VOWEL_SEPARATOR:
-        return "\u180b" <= before <= "\u18aa" and "\u1820" <= after <= "\u18aa"
+        word = "\u180b" <= before <= "\u18aa" and before != char
+        return word and "\u1820" <= after <= "\u18aa"
     if "\u180b" <= char <= "\u180f":
         return "\u1820" <= before <= "\u18aa"
     if "\U00013430" <= char <= "\U00013440":
@@ -108,10 +110,14 @@ def _is_in_word(char: str) -> bool:
     )
 
 
+@lru_cache(maxsize=1024)
+def _is_letter_of(char: str, scripts: str) -> bool:
+    return re.match(scripts, char) is not None and _is_in_word(char)
+
+
 def _joins_letters(before: str, after: str) -> bool:
-    return any(
-        _JOINING_SCRIPTS.match(side) and unicodedata.category(side)[0] in "LM"
-        for side in before + after
+    return _is_letter_of(before, _JOINING_SCRIPTS) or _is_letter_of(
+        after, _JOINING_SCRIPTS
     )
 
 
@@ -139,10 +145,10 @@ def _takes_variation(before: str, selector: str) -> bool:
     Selectors 4 to 7 turn hieroglyphs, 8 to 14 have no use yet.
     """
     if selector >= "\ufe0e":
-        return _EMOJI_BASES.match(before) is not None
+        return re.match(_EMOJI_BASES, before) is not None
     if selector >= "\ufe03":
         return selector <= "\ufe06" and "\U00013000" <= before <= "\U0001342f"
-    return _VARIANT_BASES.match(before) is not None
+    return re.match(_VARIANT_BASES, before) is not None
 
 
 def _in_region_flag(text: str, at: int) -> bool:

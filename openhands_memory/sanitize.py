@@ -5,7 +5,10 @@ heading for each tier. This module keeps two promises about any text, and no oth
 what a person cannot see is made visible, and no line can end or imitate the frame. It
 does not judge what the text *says*; nothing here stops prompt injection by meaning.
 
-Ordinary text comes through byte-identical, whatever its script.
+Ordinary text comes through byte-identical, whatever its script. What counts as an
+imitation is what a reader could take for ours at the start of a line: a heading of any
+kind, a notice in brackets, also in a quotation, a list or in bold. What a person plainly
+quotes does not: a code span in a sentence, a hashtag, a sentence about user memory.
 """
 
 import re
@@ -145,11 +148,13 @@ _OPENING: Final = (
 _OPENERS: Final = re.compile(f"[{_OPENING}]")
 #: Where a tag ends, or another begins.
 _TAG_STOPS: Final = frozenset(f">{_OPENING}")
-#: Of those, quotation marks and signs that people do write before a word in capitals.
+#: Of the openings, quotation marks and signs that people do write before a word in capitals.
 _QUOTES: Final = frozenset("\u00ab\u226a\u27ea\u300a\ufe3d")
 
 #: Characters of a tag that are looked at: twice the longest name, for spaces in it.
 _TAG_CHARS: Final = 96
+#: What is seen as it is, as most tags are.
+_PLAIN_TAG: Final = re.compile(rf"[ -;=?-~]{{0,{_TAG_CHARS}}}(?=[<>])")
 
 #: What may stand between the letters of a word: a space, or marks of Markdown.
 _GAP: Final = r"[\s\\*~`]*"
@@ -159,10 +164,10 @@ _JOINT: Final = r"(?:[\s\\*~`_.-]|&#?\w{1,8};)*"
 _TWINS: Final = {"O": "[O0]", "I": "[I1L]", "L": "[L1I]"}
 
 
-def _spelled(words: str, joint: str, gap: str = _GAP) -> str:
+def _spelled(words: str, joint: str) -> str:
     """A pattern for *words* in capitals, whatever stands between their letters."""
     return joint.join(
-        gap.join(_TWINS.get(letter, letter) for letter in word)
+        _GAP.join(_TWINS.get(letter, letter) for letter in word)
         for word in re.split("[_ ]", words)
     )
 
@@ -175,7 +180,9 @@ def _compound_tag() -> re.Pattern[str]:
     underscore, if the name ends there.
     """
     joint = rf"{_GAP}_[\s\\*~`_]*"
-    names = [_spelled(name, joint, r"\s*") for name in sorted(COMPOUND_TAGS)]
+    names = [
+        joint.join(map(r"\s*".join, name.split("_"))) for name in sorted(COMPOUND_TAGS)
+    ]
     own = "|".join(_spelled(name, _JOINT) for name in _OWN_TAGS)
     return re.compile(
         r"(?:\s*+(?:[^\w\s<>]|_)){0,8}+\s*+(?:[^\W_][\w.-]{0,31}:){0,3}?"
@@ -211,9 +218,10 @@ def _opens_reserved_tag(opener: re.Match[str], capitals: str | None) -> bool:
     """Whether a reserved tag follows *opener*; *capitals* is its text if it is plain."""
     text, at = opener.string, opener.end()
     if capitals is None:
+        plain = _PLAIN_TAG.match(text, at)
         seen = takewhile(lambda c: c not in _TAG_STOPS, as_seen(text, at))
-        text, at = "".join(islice(seen, _TAG_CHARS)), 0
-        capitals = text.upper()
+        text = plain[0] if plain else "".join(islice(seen, _TAG_CHARS))
+        capitals, at = text.upper(), 0
     if _compound_tag().match(capitals, at):
         return True
     found = None if opener[0] in _QUOTES else _word_tag().match(text, at)
@@ -225,20 +233,27 @@ def _opens_reserved_tag(opener: re.Match[str], capitals: str | None) -> bool:
 
 # --- Forged headings and notices ------------------------------------------------------
 
+#: Letters in circles and squares: symbols that are read as letters.
+_ENCLOSED: Final = "\u2460-\u24ff\U0001f100-\U0001f1ff"
 #: Where the words of a line may begin with the first letter of a title or notice, as
 #: seen: the blocks whose characters are Latin letters at heart, and the lookalikes.
 _FIRST: Final = (
-    "[uUpPeE\u00c0-\u02af\u1d00-\u1dbf\u1e00-\u1eff\u2070-\u214f\u2460-\u24ff"
+    f"[uUpPeE\u00c0-\u02af\u1d00-\u1dbf\u1e00-\u1eff\u2070-\u214f{_ENCLOSED}"
     "\u2c60-\u2c7f\ua720-\ua7ff\uab30-\uab6f\uff21-\uff5a\U0001d400-\U0001d7ff"
-    "\U0001f100-\U0001f1ff"
+    "\u0388\u03ad\u03b0\u03cb\u03cd\u03f1\u03f5\u0400\u0401\u0450\u0451\u04d6\u04d7"
+    "\u1f10-\u1fec\U0001e035-\U0001e056"
     + "".join(chr(c) for c, drawn in DRAWN_LIKE.items() if chr(drawn) in "uUpPeE")
     + "]"
 )
-#: What a line may hold before its words: spaces, quote marks, bullets, numbers, hashes,
-#: emphasis, brackets, tags and entities, and letters that nobody sees.
+#: What a line may hold before its words: spaces, quote marks, bullets, hashes, emphasis,
+#: brackets, letters that nobody sees, flags, numbers, tags and entities. Each character
+#: has one way to match, so that a line is read once.
+_SIGNS: Final = rf"[^\w\n{_ENCLOSED}]*+"
 _LEAD: Final = (
-    r"[^\w\n]*+(?:(?:[_\u115f\u1160\u3164\uffa0]|\d{1,3}[.:)]|(?<=\.)\d{1,3}"
-    r"|(?<=[</])[A-Za-z][^<>\n]*>|(?<=[&#])\w{1,8};|[^\W\d_]{1,3}[.)\]])[^\w\n]*+)*"
+    rf"{_SIGNS}(?:(?:[_\u115f\u1160\u3164\uffa0]|[{_ENCLOSED}]{{1,2}}(?=[^\S\n])"
+    r"|\d{1,3}(?=[.:)\ufe0f\u20e3])|(?<=\.)\d{1,3}(?![\w.:)\ufe0f\u20e3])"
+    r"|(?:(?<=<)|(?<=</))[A-Za-z][^<>\n]*>|(?<=[&#])[A-Za-z0-9]{1,8};"
+    rf"|(?<!<)(?<!</)[A-Za-z]{{1,3}}(?=[.)\]])){_SIGNS})*"
 )
 #: Ends of lines before such a line. One that begins with a backslash is escaped.
 #: Most lines begin with an ordinary word of four letters, or of fewer and a space.
@@ -247,15 +262,6 @@ _CANDIDATE: Final = re.compile(
     rf"(?=({_LEAD}){_FIRST})"
 )
 
-_TITLE: Final = re.compile(
-    "|".join(
-        _spelled(title, r"(?:[\s\\*~`]|</?\w[^<>]*>|&#?\w{1,8};)*")
-        for title in ("USER MEMORY", "PROJECT MEMORY")
-    )
-)
-_NOTICE: Final = re.compile(
-    "|".join(_spelled(n.strip("[]").upper(), _GAP) for n in NOTICES)
-)
 #: Characters of a line's words that are looked at: twice the longest notice, and tags.
 _LINE_CHARS: Final = 128
 
@@ -266,6 +272,19 @@ _BULLET: Final = re.compile(r"[-+*]\s")
 _HASHTAG: Final = re.compile(r"#+(?:user|project)memory", re.IGNORECASE | re.ASCII)
 #: A code span that is a part of its sentence: a person quotes.
 _QUOTED: Final = re.compile(r"[^`\n]*`+[^\w\n`]*\w")
+
+
+@cache
+def _title() -> re.Pattern[str]:
+    joint = r"(?:[\s\\*~`]|</?\w[^<>]*>|&#?\w{1,8};)*"
+    titles = ("USER MEMORY", "PROJECT MEMORY")
+    return re.compile("|".join(_spelled(title, joint) for title in titles))
+
+
+@cache
+def _notice() -> re.Pattern[str]:
+    notices = (notice.strip("[]").upper() for notice in NOTICES)
+    return re.compile("|".join(_spelled(notice, _GAP) for notice in notices))
 
 
 def _escape_lines(text: str) -> str:
@@ -281,8 +300,8 @@ def _imitates_frame(found: re.Match[str]) -> bool:
     line = text[words:] if end < 0 else text[words:end]
     capitals = _in_capitals(line, _LINE_CHARS)
     lead = "".join(as_seen(found[1]))
-    if not (_NOTICE.match(capitals) and _NOTICE_SIGN.search(lead)):
-        if not _TITLE.match(capitals):
+    if not (_notice().match(capitals) and _NOTICE_SIGN.search(lead)):
+        if not _title().match(capitals):
             return False
         if not _HEADING_SIGN.search(lead):
             return not _BULLET.search(lead) and _is_underlined(text, end)

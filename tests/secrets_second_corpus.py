@@ -12,6 +12,7 @@ PINs, one-time codes, password hashes, and the "changeme" of an example.
 import base64
 import json
 import random
+import re
 import string
 import urllib.parse
 import uuid
@@ -41,7 +42,11 @@ class Item(NamedTuple):
 
 
 def survives(item: Item, masked: str) -> bool:
-    """Say whether eight characters in a row of a secret still stand in `masked`."""
+    """Say whether eight characters in a row of a secret still stand in `masked`.
+
+    The masks are left out: `[secret: rubygems-key]` says `rubygems`, as does the token.
+    """
+    masked = re.sub(r"\[secret: [\w.-]+\]", "\0", masked)
     for secret in item.secrets:
         width = min(8, len(secret))
         for start in range(len(secret) - width + 1):
@@ -54,7 +59,7 @@ class Maker:
     """Makes values from a seed."""
 
     def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
+        self.random = random.Random(seed)  # noqa: S311  reproducible
 
     def of(self, letters: str, length: int) -> str:
         return "".join(self.random.choices(letters, k=length))
@@ -69,7 +74,9 @@ class Maker:
         return base64.b64encode(self.random.randbytes(size)).decode()
 
     def url64(self, size: int) -> str:
-        return base64.urlsafe_b64encode(self.random.randbytes(size)).decode().rstrip("=")
+        return (
+            base64.urlsafe_b64encode(self.random.randbytes(size)).decode().rstrip("=")
+        )
 
     def uuid(self) -> str:
         return str(uuid.UUID(int=self.random.getrandbits(128), version=4))
@@ -86,7 +93,9 @@ class Maker:
 
     def jwt(self) -> str:
         head = self.json64({"alg": "HS256", "typ": "JWT"})
-        body = self.json64({"sub": self.digits(8), "name": self.word(), "iat": 1735689600})
+        body = self.json64(
+            {"sub": self.digits(8), "name": self.word(), "iat": 1735689600}
+        )
         return f"{head}.{body}.{self.url64(32)}"
 
     def password(self) -> str:
@@ -98,7 +107,11 @@ class Maker:
             lambda: word().title() + pick("#_@") + word() + self.digits(2),
             lambda: f"{word()}-{word()}-{self.digits(2)}",
             lambda: f"{word()}-{word()}-{word()}-{word()}",
-            lambda: word().replace("e", "3").replace("a", "4").title() + "0x" + self.digits(1),
+            lambda: (
+                word().replace("e", "3").replace("a", "4").title()
+                + "0x"
+                + self.digits(1)
+            ),
             lambda: self.alnum(5) + pick("!$%&") + self.alnum(5),
             lambda: self.alnum(14),
             lambda: word() + word() + self.digits(3),
@@ -140,8 +153,14 @@ def tokens(m: Maker) -> dict[str, tuple[str, str]]:
         "gitlab-runner": ("RUNNER_TOKEN", "glrt-" + m.url64(15)),
         "gitlab-deploy": ("CI_DEPLOY_TOKEN", "gldt-" + m.url64(15)),
         "gitlab-trigger": ("TRIGGER", "glptt-" + m.hex(40)),
-        "bitbucket": ("BITBUCKET_APP_PASSWORD", "ATBB" + m.alnum(24) + m.hex(8).upper()),
-        "atlassian": ("JIRA_API_TOKEN", "ATATT3xFfGF0" + m.url64(129) + "=" + m.hex(8).upper()),
+        "bitbucket": (
+            "BITBUCKET_APP_PASSWORD",
+            "ATBB" + m.alnum(24) + m.hex(8).upper(),
+        ),
+        "atlassian": (
+            "JIRA_API_TOKEN",
+            "ATATT3xFfGF0" + m.url64(129) + "=" + m.hex(8).upper(),
+        ),
         "npm": ("NPM_TOKEN", "npm_" + m.alnum(36)),
         "pypi": ("TWINE_PASSWORD", "pypi-AgEIcHlwaS5vcmc" + m.url64(110)),
         "rubygems": ("GEM_HOST_API_KEY", "rubygems_" + m.hex(48)),
@@ -150,12 +169,18 @@ def tokens(m: Maker) -> dict[str, tuple[str, str]]:
         "terraform-cloud": ("TFE_TOKEN", f"{m.alnum(14)}.atlasv1.{m.alnum(67)}"),
         "vault": ("VAULT_TOKEN", "hvs." + m.url64(69)),
         "vault-batch": ("VAULT_TOKEN", "hvb." + m.url64(105)),
-        "sentry-org": ("SENTRY_AUTH_TOKEN", f"sntrys_{m.json64({'iat': 1735689600.1, 'org': m.word()})}_{m.url64(32)}"),
+        "sentry-org": (
+            "SENTRY_AUTH_TOKEN",
+            f"sntrys_{m.json64({'iat': 1735689600.1, 'org': m.word()})}_{m.url64(32)}",
+        ),
         "sentry-user": ("SENTRY_AUTH_TOKEN", "sntryu_" + m.hex(64)),
         "newrelic": ("NEW_RELIC_API_KEY", "NRAK-" + m.of(UPPER, 27)),
         "newrelic-license": ("NEW_RELIC_LICENSE_KEY", m.hex(36) + "NRAL"),
         "grafana-service": ("GRAFANA_TOKEN", f"glsa_{m.alnum(32)}_{m.hex(8)}"),
-        "grafana-cloud": ("GRAFANA_CLOUD_KEY", "glc_" + m.json64({"o": m.digits(6), "n": m.word(), "k": m.alnum(24)})),
+        "grafana-cloud": (
+            "GRAFANA_CLOUD_KEY",
+            "glc_" + m.json64({"o": m.digits(6), "n": m.word(), "k": m.alnum(24)}),
+        ),
         "linear": ("LINEAR_API_KEY", "lin_api_" + m.alnum(40)),
         "notion": ("NOTION_TOKEN", "ntn_" + m.digits(11) + m.alnum(35)),
         "notion-old": ("NOTION_API_KEY", "secret_" + m.alnum(43)),
@@ -175,14 +200,32 @@ def tokens(m: Maker) -> dict[str, tuple[str, str]]:
         "stripe-webhook": ("STRIPE_WEBHOOK_SECRET", "whsec_" + m.alnum(32)),
         "square": ("SQUARE_ACCESS_TOKEN", "EAAA" + m.url64(45)),
         "square-secret": ("SQUARE_SECRET", "sq0csp-" + m.url64(32)),
-        "braintree": ("BRAINTREE_TOKEN", f"access_token$production${m.of(LOWER, 16)}${m.hex(32)}"),
+        "braintree": (
+            "BRAINTREE_TOKEN",
+            f"access_token$production${m.of(LOWER, 16)}${m.hex(32)}",
+        ),
         "openai-old": ("OPENAI_API_KEY", f"sk-{m.alnum(20)}T3BlbkFJ{m.alnum(20)}"),
-        "openai-project": ("OPENAI_API_KEY", f"sk-proj-{m.url64(55)}T3BlbkFJ{m.url64(55)}"),
-        "openai-service": ("OPENAI_KEY", f"sk-svcacct-{m.url64(55)}T3BlbkFJ{m.url64(55)}"),
-        "openai-admin": ("OPENAI_ADMIN_KEY", f"sk-admin-{m.url64(44)}T3BlbkFJ{m.url64(44)}"),
+        "openai-project": (
+            "OPENAI_API_KEY",
+            f"sk-proj-{m.url64(55)}T3BlbkFJ{m.url64(55)}",
+        ),
+        "openai-service": (
+            "OPENAI_KEY",
+            f"sk-svcacct-{m.url64(55)}T3BlbkFJ{m.url64(55)}",
+        ),
+        "openai-admin": (
+            "OPENAI_ADMIN_KEY",
+            f"sk-admin-{m.url64(44)}T3BlbkFJ{m.url64(44)}",
+        ),
         "anthropic": ("ANTHROPIC_API_KEY", f"sk-ant-api03-{m.url64(69)}-{crc}AA"),
-        "anthropic-admin": ("ANTHROPIC_ADMIN_KEY", f"sk-ant-admin01-{m.url64(69)}-{crc}AA"),
-        "anthropic-oauth": ("CLAUDE_CODE_OAUTH_TOKEN", f"sk-ant-oat01-{m.url64(69)}-{crc}AA"),
+        "anthropic-admin": (
+            "ANTHROPIC_ADMIN_KEY",
+            f"sk-ant-admin01-{m.url64(69)}-{crc}AA",
+        ),
+        "anthropic-oauth": (
+            "CLAUDE_CODE_OAUTH_TOKEN",
+            f"sk-ant-oat01-{m.url64(69)}-{crc}AA",
+        ),
         "google-api": ("GOOGLE_API_KEY", "AIzaSy" + m.of(URL64, 33)),
         "google-oauth-secret": ("GOOGLE_CLIENT_SECRET", "GOCSPX-" + m.url64(21)),
         "google-access": ("GCLOUD_ACCESS", "ya29.a0" + m.url64(120)),
@@ -210,7 +253,10 @@ def tokens(m: Maker) -> dict[str, tuple[str, str]]:
         "cloudflare-new": ("CLOUDFLARE_API_TOKEN", "cfut_" + m.alnum(40) + m.hex(8)),
         "cloudflare-origin": ("CF_ORIGIN_CA_KEY", f"v1.0-{m.hex(24)}-{m.hex(146)}"),
         "heroku": ("HEROKU_API_KEY", "HRKU-AA" + m.url64(44)),
-        "vercel-blob": ("BLOB_READ_WRITE_TOKEN", f"vercel_blob_rw_{m.alnum(16)}_{m.alnum(30)}"),
+        "vercel-blob": (
+            "BLOB_READ_WRITE_TOKEN",
+            f"vercel_blob_rw_{m.alnum(16)}_{m.alnum(30)}",
+        ),
         "netlify": ("NETLIFY_AUTH_TOKEN", "nfp_" + m.alnum(36)),
         "fly": ("FLY_API_TOKEN", "FlyV1 fm2_" + m.b64(120)),
         "fly-old": ("FLY_ACCESS", "fo1_" + m.url64(32)),
@@ -228,20 +274,48 @@ def tokens(m: Maker) -> dict[str, tuple[str, str]]:
         "hubspot": ("HUBSPOT_TOKEN", "pat-na1-" + m.uuid()),
         "asana": ("ASANA_PAT", f"2/{m.digits(16)}/{m.digits(16)}:{m.hex(32)}"),
         "contentful": ("CONTENTFUL_TOKEN", "CFPAT-" + m.url64(32)),
-        "mapbox": ("MAPBOX_TOKEN", f"sk.{m.json64({'u': m.word(), 'a': m.of(LOWER, 25)})}.{m.url64(16)}"),
+        "mapbox": (
+            "MAPBOX_TOKEN",
+            f"sk.{m.json64({'u': m.word(), 'a': m.of(LOWER, 25)})}.{m.url64(16)}",
+        ),
         "dropbox": ("DROPBOX_TOKEN", "sl.B" + m.url64(100)),
         "facebook": ("FB_PAGE_TOKEN", "EAA" + m.alnum(170)),
-        "slack-bot": ("SLACK_BOT_TOKEN", f"xoxb-{m.digits(12)}-{m.digits(13)}-{m.alnum(24)}"),
-        "slack-user": ("SLACK_TOKEN", f"xoxp-{m.digits(12)}-{m.digits(12)}-{m.digits(13)}-{m.hex(32)}"),
-        "slack-app": ("SLACK_APP_TOKEN", f"xapp-1-A{m.of(UPPER, 10)}-{m.digits(13)}-{m.hex(64)}"),
+        "slack-bot": (
+            "SLACK_BOT_TOKEN",
+            f"xoxb-{m.digits(12)}-{m.digits(13)}-{m.alnum(24)}",
+        ),
+        "slack-user": (
+            "SLACK_TOKEN",
+            f"xoxp-{m.digits(12)}-{m.digits(12)}-{m.digits(13)}-{m.hex(32)}",
+        ),
+        "slack-app": (
+            "SLACK_APP_TOKEN",
+            f"xapp-1-A{m.of(UPPER, 10)}-{m.digits(13)}-{m.hex(64)}",
+        ),
         "telegram": ("TELEGRAM_BOT_TOKEN", f"{m.digits(10)}:AA{m.of(URL64, 33)}"),
-        "discord-bot": ("DISCORD_TOKEN", f"MT{m.alnum(24)}.G{m.of(URL64, 5)}.{m.of(URL64, 38)}"),
-        "aws-id": ("AWS_ACCESS_KEY_ID", "AKIA" + m.of(string.ascii_uppercase + "234567", 16)),
-        "aws-temporary-id": ("AWS_ACCESS_KEY_ID", "ASIA" + m.of(string.ascii_uppercase + "234567", 16)),
-        "azure-client-secret": ("AZURE_CLIENT_SECRET", f"{m.alnum(3)}8Q~{m.of(URL64, 34)}"),
+        "discord-bot": (
+            "DISCORD_TOKEN",
+            f"MT{m.alnum(24)}.G{m.of(URL64, 5)}.{m.of(URL64, 38)}",
+        ),
+        "aws-id": (
+            "AWS_ACCESS_KEY_ID",
+            "AKIA" + m.of(string.ascii_uppercase + "234567", 16),
+        ),
+        "aws-temporary-id": (
+            "AWS_ACCESS_KEY_ID",
+            "ASIA" + m.of(string.ascii_uppercase + "234567", 16),
+        ),
+        "azure-client-secret": (
+            "AZURE_CLIENT_SECRET",
+            f"{m.alnum(3)}8Q~{m.of(URL64, 34)}",
+        ),
         "azure-devops": ("AZURE_DEVOPS_EXT_PAT", f"{m.alnum(76)}AZDO{m.alnum(4)}"),
         "age": ("AGE_KEY", "AGE-SECRET-KEY-1" + m.of(UPPER, 58)),
-        "1password": ("OP_SERVICE_ACCOUNT_TOKEN", "ops_" + m.json64({"email": "x@1passwordserviceaccounts.com", "key": m.alnum(90)})),
+        "1password": (
+            "OP_SERVICE_ACCOUNT_TOKEN",
+            "ops_"
+            + m.json64({"email": "x@1passwordserviceaccounts.com", "key": m.alnum(90)}),
+        ),
         "jwt": ("ACCESS_JWT", m.jwt()),
         "okta": ("OKTA_API_TOKEN", "00" + m.of(URL64, 40)),
     }
@@ -269,7 +343,10 @@ NAMED: dict[str, tuple[str, Callable[[Maker], str]]] = {
     "algolia": ("ALGOLIA_ADMIN_KEY", lambda m: m.hex(32)),
     "snyk": ("SNYK_TOKEN", lambda m: m.uuid()),
     "codecov": ("CODECOV_TOKEN", lambda m: m.uuid()),
-    "django": ("DJANGO_SECRET_KEY", lambda m: "django-insecure-" + m.of(LOWER + "!@%^&*(-_=+)", 50)),
+    "django": (
+        "DJANGO_SECRET_KEY",
+        lambda m: "django-insecure-" + m.of(LOWER + "!@%^&*(-_=+)", 50),
+    ),
     "flask": ("SECRET_KEY", lambda m: m.hex(48)),
     "rails": ("SECRET_KEY_BASE", lambda m: m.hex(128)),
     "rails-master": ("RAILS_MASTER_KEY", lambda m: m.hex(32)),
@@ -277,7 +354,10 @@ NAMED: dict[str, tuple[str, Callable[[Maker], str]]] = {
     "jwt-secret": ("JWT_SECRET", lambda m: m.b64(48)),
     "nextauth": ("NEXTAUTH_SECRET", lambda m: m.b64(32)),
     "encryption": ("ENCRYPTION_KEY", lambda m: m.hex(64)),
-    "fernet": ("FERNET_KEY", lambda m: base64.urlsafe_b64encode(m.random.randbytes(32)).decode()),
+    "fernet": (
+        "FERNET_KEY",
+        lambda m: base64.urlsafe_b64encode(m.random.randbytes(32)).decode(),
+    ),
     "db-password": ("DB_PASSWORD", lambda m: m.plain()),
     "postgres": ("POSTGRES_PASSWORD", lambda m: m.plain()),
     "mysql": ("MYSQL_ROOT_PASSWORD", lambda m: m.plain()),
@@ -327,7 +407,7 @@ ANYWHERE = [
     "const client = new Client('«v»');",
     'client := api.New("«v»", nil)',
     "requests.get(url, headers={'x-auth': '«v»'})",
-    "Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\nAuthError: key «v» was rejected",
+    'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\nAuthError: key «v» was rejected',
     "-  auth: old\n+  auth: «v»",
     "| ci | «v» | expires 2026 |",
     "<key>«v»</key>",
@@ -335,7 +415,7 @@ ANYWHERE = [
     "1. open the console\n2. paste «v»\n3. press save",
     "(«v»)",
     "Remember: «v».",
-    "key ending? no, whole thing: \"«v»\"!",
+    'key ending? no, whole thing: "«v»"!',
 ]
 
 # Where a name stands beside it. Both kinds of values stand here.
@@ -347,7 +427,7 @@ ASSIGNED = [
     "PATH=/usr/bin:/bin\n«N»=«v»\nSHLVL=1\nHOME=/root",
     "docker run --rm -e «N»=«v» -p 80:80 app:latest",
     "docker run -e '«N»=«v»' app",
-    "env:\n  - name: «N»\n    value: \"«v»\"",
+    'env:\n  - name: «N»\n    value: "«v»"',
     "environment:\n  «N»: «v»\n  LOG_LEVEL: info",
     "services:\n  app:\n    environment:\n      - «N»=«v»",
     '{"«n»": "«v»", "region": "eu-west-1"}',
@@ -376,7 +456,7 @@ ASSIGNED = [
     "gh secret set «N» --body «v»",
     "heroku config:set «N»=«v» --app shop",
     "kubectl create secret generic app --from-literal=«N»=«v»",
-    "<add key=\"«N»\" value=\"«v»\" />",
+    '<add key="«N»" value="«v»" />',
     "app.«n»=«v»",
     "+«N»=«v»",
     "«N» = os.getenv('«N»', '«v»')",
@@ -459,7 +539,7 @@ PROSE = [
     "- sudo pw on vm2 = «v»",
     "- He said: 'the password is «v»'.",
     "<password>«v»</password>",
-    "<user name=\"ops\" password=\"«v»\"/>",
+    '<user name="ops" password="«v»"/>',
     '{"username": "ops", "password": "«v»"}',
     '"body": "{\\"user\\":\\"ops\\",\\"password\\":\\"«v»\\"}"',
     "auth:\n  username: ops\n  password: «v»",
@@ -493,7 +573,7 @@ SHELL = [
     "ldapsearch -x -D cn=admin,dc=example,dc=com -w «v» -b dc=example",
     "smbclient //nas/share -U ops%«v»",
     "htpasswd -b .htpasswd ops «v»",
-    "psql \"host=db user=app password=«v» dbname=shop\"",
+    'psql "host=db user=app password=«v» dbname=shop"',
     "vault kv put secret/db username=app password=«v»",
     "unzip -P «v» export.zip",
     "7z x -p«v» export.7z",
@@ -511,7 +591,7 @@ SHELL = [
     "machine api.example.com login ops password «v»",
     "db.internal:5432:shop:app:«v»  # .pgpass",
     "Host: db\nUser: app\nPassword: «v»\nDatabase: shop",
-    "network={\n  ssid=\"office\"\n  psk=\"«v»\"\n}",
+    'network={\n  ssid="office"\n  psk="«v»"\n}',
     "[client]\nuser=root\npassword=«v»",
     "requirepass «v»",
     "spring.datasource.password=«v»",
@@ -599,16 +679,31 @@ def special(m: Maker) -> Iterator[Item]:
         block, body = m.pem(label)
         secrets = tuple(body)
         yield Item("pem", f"$ cat key.pem\n{block}\n$ ls", secrets)
-        yield Item("pem-one-line", f'KEY="{block.replace(chr(10), chr(92) + "n")}"', secrets)
+        yield Item(
+            "pem-one-line", f'KEY="{block.replace(chr(10), chr(92) + "n")}"', secrets
+        )
         yield Item("pem-json", json.dumps({"output": block + "\n"}), secrets)
-        yield Item("pem-json-twice", json.dumps({"o": json.dumps({"key": block})}), secrets)
+        yield Item(
+            "pem-json-twice", json.dumps({"o": json.dumps({"key": block})}), secrets
+        )
         indented = block.replace("\n", "\n    ")
         yield Item("pem-yaml", f"tls:\n  key: |\n    {indented}\n  other: 1", secrets)
-        yield Item("pem-cut", "head -4 key.pem\n" + "\n".join(block.split("\n")[:5]), tuple(body[:4]))
+        yield Item(
+            "pem-cut",
+            "head -4 key.pem\n" + "\n".join(block.split("\n")[:5]),
+            tuple(body[:4]),
+        )
         yield Item("pem-quoted", "> " + block.replace("\n", "\n> "), secrets)
     body = [m.b64(48) for _ in range(8)]
     block = "\n".join(
-        ["-----BEGIN PGP PRIVATE KEY BLOCK-----", "Version: GnuPG v2", "", *body, "=aB3d", "-----END PGP PRIVATE KEY BLOCK-----"]
+        [
+            "-----BEGIN PGP PRIVATE KEY BLOCK-----",
+            "Version: GnuPG v2",
+            "",
+            *body,
+            "=aB3d",
+            "-----END PGP PRIVATE KEY BLOCK-----",
+        ]
     )
     yield Item("pgp", block, tuple(body))
     yield Item("pgp-json", json.dumps({"k": block}), tuple(body))
@@ -617,7 +712,10 @@ def special(m: Maker) -> Iterator[Item]:
         yield Item(
             "putty",
             "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nComment: ops\nPublic-Lines: 1\n"
-            f"AAAAC3NzaC1lZDI1NTE5{putty}\nPrivate-Lines: 4\n" + "\n".join(body) + "\nPrivate-MAC: " + m.hex(64),
+            f"AAAAC3NzaC1lZDI1NTE5{putty}\nPrivate-Lines: 4\n"
+            + "\n".join(body)
+            + "\nPrivate-MAC: "
+            + m.hex(64),
             tuple(body),
         )
     for _ in range(3):
@@ -630,12 +728,18 @@ def special(m: Maker) -> Iterator[Item]:
             "client_email": "bot@shop-staging.iam.gserviceaccount.com",
         }
         yield Item("gcp-account", json.dumps(account, indent=2), tuple(body))
-        yield Item("gcp-account-escaped", json.dumps({"stdout": json.dumps(account)}), tuple(body))
+        yield Item(
+            "gcp-account-escaped",
+            json.dumps({"stdout": json.dumps(account)}),
+            tuple(body),
+        )
     # Azure.
     for _ in range(2):
         key = m.b64(64)
         storage = f"DefaultEndpointsProtocol=https;AccountName=shop;AccountKey={key};EndpointSuffix=core.windows.net"
-        yield Item("azure-storage", f"AZURE_STORAGE_CONNECTION_STRING={storage}", (key,))
+        yield Item(
+            "azure-storage", f"AZURE_STORAGE_CONNECTION_STRING={storage}", (key,)
+        )
         yield Item("azure-storage", f'- use "{storage}" for uploads', (key,))
         bus = m.b64(32)
         yield Item(
@@ -644,7 +748,11 @@ def special(m: Maker) -> Iterator[Item]:
             (bus,),
         )
         cosmos = m.b64(64)
-        yield Item("cosmos", f"AccountEndpoint=https://x.documents.azure.com:443/;AccountKey={cosmos};", (cosmos,))
+        yield Item(
+            "cosmos",
+            f"AccountEndpoint=https://x.documents.azure.com:443/;AccountKey={cosmos};",
+            (cosmos,),
+        )
         sig = urllib.parse.quote(m.b64(32), safe="")
         yield Item(
             "azure-sas",
@@ -655,13 +763,33 @@ def special(m: Maker) -> Iterator[Item]:
     for _ in range(2):
         path = f"T{m.of(UPPER, 8)}/B{m.of(UPPER, 10)}/{m.alnum(24)}"
         tail = path.rpartition("/")[2]
-        yield Item("slack-hook", f"- alerts go to https://hooks.slack.com/services/{path}", (tail,))
-        yield Item("slack-hook", f'{{"webhook":"https:\\/\\/hooks.slack.com\\/services\\/{path.replace("/", chr(92) + "/")}"}}', (tail,))
+        yield Item(
+            "slack-hook",
+            f"- alerts go to https://hooks.slack.com/services/{path}",
+            (tail,),
+        )
+        yield Item(
+            "slack-hook",
+            f'{{"webhook":"https:\\/\\/hooks.slack.com\\/services\\/{path.replace("/", chr(92) + "/")}"}}',
+            (tail,),
+        )
         tail = m.of(URL64, 68)
-        yield Item("discord-hook", f"curl https://discord.com/api/webhooks/{m.digits(18)}/{tail} -d @m", (tail,))
-        yield Item("discord-hook", f"hook: https://discordapp.com/api/webhooks/{m.digits(19)}/{tail}", (tail,))
+        yield Item(
+            "discord-hook",
+            f"curl https://discord.com/api/webhooks/{m.digits(18)}/{tail} -d @m",
+            (tail,),
+        )
+        yield Item(
+            "discord-hook",
+            f"hook: https://discordapp.com/api/webhooks/{m.digits(19)}/{tail}",
+            (tail,),
+        )
         tail = m.of(URL64, 33)
-        yield Item("telegram-url", f"https://api.telegram.org/bot{m.digits(10)}:AA{tail}/sendMessage?chat_id=1", (tail,))
+        yield Item(
+            "telegram-url",
+            f"https://api.telegram.org/bot{m.digits(10)}:AA{tail}/sendMessage?chat_id=1",
+            (tail,),
+        )
         tail = m.hex(32)
         yield Item(
             "teams-hook",
@@ -677,7 +805,11 @@ def special(m: Maker) -> Iterator[Item]:
     # AWS.
     for _ in range(2):
         key, secret = "AKIA" + m.of(UPPER, 16), m.of(B64, 40)
-        yield Item("aws-file", f"[default]\naws_access_key_id = {key}\naws_secret_access_key = {secret}\nregion=eu-central-1", (key, secret))
+        yield Item(
+            "aws-file",
+            f"[default]\naws_access_key_id = {key}\naws_secret_access_key = {secret}\nregion=eu-central-1",
+            (key, secret),
+        )
         secret = m.of(B64, 40)
         yield Item(
             "aws-configure",
@@ -687,15 +819,34 @@ def special(m: Maker) -> Iterator[Item]:
         secret, session = m.of(B64, 40), "FwoGZXIvYXdzE" + m.b64(180)
         yield Item(
             "aws-sts",
-            json.dumps({"Credentials": {"AccessKeyId": key, "SecretAccessKey": secret, "SessionToken": session}}, indent=4),
+            json.dumps(
+                {
+                    "Credentials": {
+                        "AccessKeyId": key,
+                        "SecretAccessKey": secret,
+                        "SessionToken": session,
+                    }
+                },
+                indent=4,
+            ),
             (secret, session),
         )
         secret = m.of(B64, 40)
-        yield Item("aws-configure-set", f"aws configure set aws_secret_access_key {secret} --profile ci", (secret,))
+        yield Item(
+            "aws-configure-set",
+            f"aws configure set aws_secret_access_key {secret} --profile ci",
+            (secret,),
+        )
         secret = m.of(B64, 40)
-        yield Item("aws-boto", f"boto3.client('s3', aws_access_key_id='{key}', aws_secret_access_key='{secret}')", (secret,))
+        yield Item(
+            "aws-boto",
+            f"boto3.client('s3', aws_access_key_id='{key}', aws_secret_access_key='{secret}')",
+            (secret,),
+        )
         secret = m.of(B64, 40)
-        yield Item("aws-prose", f"- AWS keys for the CI: {key} / {secret}", (key, secret))
+        yield Item(
+            "aws-prose", f"- AWS keys for the CI: {key} / {secret}", (key, secret)
+        )
         sig, cred = m.hex(64), m.b64(150)
         yield Item(
             "aws-presigned",
@@ -705,80 +856,212 @@ def special(m: Maker) -> Iterator[Item]:
     # Headers and cookies.
     for _ in range(2):
         basic = base64.b64encode(f"ops:{m.plain()}".encode()).decode()
-        yield Item("basic", f"curl -H 'Authorization: Basic {basic}' https://api.example.com", (basic,))
-        yield Item("basic", f"> GET /me HTTP/1.1\n> Host: api.example.com\n> Authorization: Basic {basic}\n> Accept: */*", (basic,))
+        yield Item(
+            "basic",
+            f"curl -H 'Authorization: Basic {basic}' https://api.example.com",
+            (basic,),
+        )
+        yield Item(
+            "basic",
+            f"> GET /me HTTP/1.1\n> Host: api.example.com\n> Authorization: Basic {basic}\n> Accept: */*",
+            (basic,),
+        )
         opaque = m.alnum(32)
         yield Item("bearer", f"Authorization: Bearer {opaque}", (opaque,))
-        yield Item("bearer", f'headers = {{"Authorization": "Bearer {opaque}"}}', (opaque,))
-        yield Item("bearer", f'"command": "curl -H \\"Authorization: Bearer {opaque}\\" https://api.example.com"', (opaque,))
+        yield Item(
+            "bearer", f'headers = {{"Authorization": "Bearer {opaque}"}}', (opaque,)
+        )
+        yield Item(
+            "bearer",
+            f'"command": "curl -H \\"Authorization: Bearer {opaque}\\" https://api.example.com"',
+            (opaque,),
+        )
         opaque = m.hex(40)
-        yield Item("header", f"curl -H 'X-API-Key: {opaque}' https://api.example.com/v2/items", (opaque,))
-        yield Item("header", f"< X-Auth-Token: {opaque}\n< Content-Type: application/json", (opaque,))
+        yield Item(
+            "header",
+            f"curl -H 'X-API-Key: {opaque}' https://api.example.com/v2/items",
+            (opaque,),
+        )
+        yield Item(
+            "header",
+            f"< X-Auth-Token: {opaque}\n< Content-Type: application/json",
+            (opaque,),
+        )
         yield Item("header", f"PRIVATE-TOKEN: {opaque}", (opaque,))
-        yield Item("header", f"curl -H 'DD-API-KEY: {opaque}' https://api.datadoghq.com/api/v1/validate", (opaque,))
-        yield Item("cookie", f"Cookie: theme=dark; sessionid={opaque}; lang=en", (opaque,))
-        yield Item("cookie", f"Set-Cookie: session={opaque}; Path=/; HttpOnly; Secure", (opaque,))
-        yield Item("cookie", f"curl -b 'JSESSIONID={opaque.upper()}' https://app.example.com/", (opaque.upper(),))
-        yield Item("cookie", f"Cookie: csrftoken={m.alnum(32)}; connect.sid=s%3A{m.of(URL64, 32)}.{opaque}", (opaque,))
+        yield Item(
+            "header",
+            f"curl -H 'DD-API-KEY: {opaque}' https://api.datadoghq.com/api/v1/validate",
+            (opaque,),
+        )
+        yield Item(
+            "cookie", f"Cookie: theme=dark; sessionid={opaque}; lang=en", (opaque,)
+        )
+        yield Item(
+            "cookie",
+            f"Set-Cookie: session={opaque}; Path=/; HttpOnly; Secure",
+            (opaque,),
+        )
+        yield Item(
+            "cookie",
+            f"curl -b 'JSESSIONID={opaque.upper()}' https://app.example.com/",
+            (opaque.upper(),),
+        )
+        yield Item(
+            "cookie",
+            f"Cookie: csrftoken={m.alnum(32)}; connect.sid=s%3A{m.of(URL64, 32)}.{opaque}",
+            (opaque,),
+        )
         query = m.alnum(32)
-        yield Item("query", f"GET https://maps.example.com/geo?q=Berlin&api_key={query}", (query,))
-        yield Item("query", f"https://app.example.com/cb?code=ok&client_secret={query}&x=1", (query,))
-        yield Item("query", f"POST /login body: user=ops&password={query}&next=%2F", (query,))
+        yield Item(
+            "query",
+            f"GET https://maps.example.com/geo?q=Berlin&api_key={query}",
+            (query,),
+        )
+        yield Item(
+            "query",
+            f"https://app.example.com/cb?code=ok&client_secret={query}&x=1",
+            (query,),
+        )
+        yield Item(
+            "query", f"POST /login body: user=ops&password={query}&next=%2F", (query,)
+        )
         yield Item("query", f"wss://stream.example.com/?token={query}", (query,))
     # Configurations.
     for _ in range(2):
         value = m.jwt()
-        yield Item("kubeconfig", f"users:\n- name: ci\n  user:\n    token: {value}", (value,))
+        yield Item(
+            "kubeconfig", f"users:\n- name: ci\n  user:\n    token: {value}", (value,)
+        )
         value = m.b64(600)
-        yield Item("kubeconfig", f"users:\n- name: ci\n  user:\n    client-certificate-data: LS0tLS1CRUdJTiBDRVJU\n    client-key-data: {value}", (value,))
+        yield Item(
+            "kubeconfig",
+            f"users:\n- name: ci\n  user:\n    client-certificate-data: LS0tLS1CRUdJTiBDRVJU\n    client-key-data: {value}",
+            (value,),
+        )
         value = base64.b64encode(m.plain().encode()).decode()
-        yield Item("k8s-secret", f"apiVersion: v1\nkind: Secret\nmetadata:\n  name: db\ntype: Opaque\ndata:\n  password: {value}", (value,))
+        yield Item(
+            "k8s-secret",
+            f"apiVersion: v1\nkind: Secret\nmetadata:\n  name: db\ntype: Opaque\ndata:\n  password: {value}",
+            (value,),
+        )
         value = m.plain()
-        yield Item("k8s-secret", f"kind: Secret\nstringData:\n  username: app\n  password: {value}", (value,))
+        yield Item(
+            "k8s-secret",
+            f"kind: Secret\nstringData:\n  username: app\n  password: {value}",
+            (value,),
+        )
         value = f"{m.of(LOWER, 6)}.{m.of(LOWER, 16)}"
-        yield Item("kubeadm", f"kubeadm join 10.0.0.1:6443 --token {value} --discovery-token-ca-cert-hash sha256:{m.hex(64)}", (value,))
+        yield Item(
+            "kubeadm",
+            f"kubeadm join 10.0.0.1:6443 --token {value} --discovery-token-ca-cert-hash sha256:{m.hex(64)}",
+            (value,),
+        )
         value = base64.b64encode(f"bot:{m.plain()}".encode()).decode()
-        yield Item("docker-config", json.dumps({"auths": {"registry.example.com": {"auth": value}}}), (value,))
+        yield Item(
+            "docker-config",
+            json.dumps({"auths": {"registry.example.com": {"auth": value}}}),
+            (value,),
+        )
         value = "npm_" + m.alnum(36)
         yield Item("npmrc", f"//registry.npmjs.org/:_authToken={value}", (value,))
         value = m.uuid()
-        yield Item("npmrc", f"//npm.example.com/:_authToken={value}\nalways-auth=true", (value,))
+        yield Item(
+            "npmrc",
+            f"//npm.example.com/:_authToken={value}\nalways-auth=true",
+            (value,),
+        )
         value = base64.b64encode(f"bot:{m.plain()}".encode()).decode()
-        yield Item("npmrc", f"registry=https://npm.example.com\n_auth={value}", (value,))
+        yield Item(
+            "npmrc", f"registry=https://npm.example.com\n_auth={value}", (value,)
+        )
         value = m.plain()
         yield Item("pypirc", f"[pypi]\nusername = bot\npassword = {value}", (value,))
         value = m.plain()
-        yield Item("maven", f"<server>\n  <id>nexus</id>\n  <username>bot</username>\n  <password>{value}</password>\n</server>", (value,))
+        yield Item(
+            "maven",
+            f"<server>\n  <id>nexus</id>\n  <username>bot</username>\n  <password>{value}</password>\n</server>",
+            (value,),
+        )
         value = m.b64(32)
-        yield Item("wireguard", f"[Interface]\nPrivateKey = {value}\nAddress = 10.8.0.2/24", (value,))
+        yield Item(
+            "wireguard",
+            f"[Interface]\nPrivateKey = {value}\nAddress = 10.8.0.2/24",
+            (value,),
+        )
         value = m.b64(32)
-        yield Item("wireguard", f"[Peer]\nPublicKey = {m.b64(32)}\nPresharedKey = {value}", (value,))
+        yield Item(
+            "wireguard",
+            f"[Peer]\nPublicKey = {m.b64(32)}\nPresharedKey = {value}",
+            (value,),
+        )
         value = m.hex(32)
-        yield Item("sentry-dsn", f"SENTRY_DSN=https://{m.hex(32)}:{value}@o{m.digits(6)}.ingest.sentry.io/{m.digits(7)}", (value,))
+        yield Item(
+            "sentry-dsn",
+            f"SENTRY_DSN=https://{m.hex(32)}:{value}@o{m.digits(6)}.ingest.sentry.io/{m.digits(7)}",
+            (value,),
+        )
         value = m.of("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 32)
-        yield Item("otp", f"otpauth://totp/Example:ops@example.com?secret={value}&issuer=Example", (value,))
+        yield Item(
+            "otp",
+            f"otpauth://totp/Example:ops@example.com?secret={value}&issuer=Example",
+            (value,),
+        )
         yield Item("otp", f"- 2FA secret: {value}", (value,))
         value = m.alnum(40)
-        yield Item("tfvars", f'db_password = "{value}"\ninstance_type = "t3.small"', (value,))
+        yield Item(
+            "tfvars", f'db_password = "{value}"\ninstance_type = "t3.small"', (value,)
+        )
         value = m.alnum(30)
-        yield Item("tfstate", f'"attributes": {{"id": "db-1", "master_password": "{value}", "port": 5432}}', (value,))
+        yield Item(
+            "tfstate",
+            f'"attributes": {{"id": "db-1", "master_password": "{value}", "port": 5432}}',
+            (value,),
+        )
         value = m.alnum(64)
-        yield Item("okta", f"curl -H 'Authorization: SSWS {value}' https://x.okta.com/api/v1/users", (value,))
+        yield Item(
+            "okta",
+            f"curl -H 'Authorization: SSWS {value}' https://x.okta.com/api/v1/users",
+            (value,),
+        )
         value = m.hex(64)
-        yield Item("ecosystem", f"module.exports = {{ apps: [{{ env: {{ JWT_SECRET: '{value}', PORT: 3000 }} }}] }}", (value,))
+        yield Item(
+            "ecosystem",
+            f"module.exports = {{ apps: [{{ env: {{ JWT_SECRET: '{value}', PORT: 3000 }} }}] }}",
+            (value,),
+        )
         value = m.alnum(24)
-        yield Item("appsettings", json.dumps({"Jwt": {"Key": m.alnum(4), "SigningSecret": value}}), (value,))
-        yield Item("twilio-pair", f"curl https://api.twilio.com/x -u AC{m.hex(32)}:{(pw := m.hex(32))}", (pw,))
+        yield Item(
+            "appsettings",
+            json.dumps({"Jwt": {"Key": m.alnum(4), "SigningSecret": value}}),
+            (value,),
+        )
+        yield Item(
+            "twilio-pair",
+            f"curl https://api.twilio.com/x -u AC{m.hex(32)}:{(pw := m.hex(32))}",
+            (pw,),
+        )
         value = f"EAA{m.alnum(150)}"
-        yield Item("facebook", f"curl 'https://graph.facebook.com/me?access_token={value}'", (value,))
-        yield Item("eth", f"- deployer wallet private key: 0x{(pk := m.hex(64))}", (pk,))
-        yield Item("printenv", f"$ printenv | sort\nHOME=/root\nLANG=C.UTF-8\nMAIL_PASS={(a := m.plain())}\nPORT=8080\nS3_SECRET={(b := m.alnum(40))}\n", (a, b))
+        yield Item(
+            "facebook",
+            f"curl 'https://graph.facebook.com/me?access_token={value}'",
+            (value,),
+        )
+        yield Item(
+            "eth", f"- deployer wallet private key: 0x{(pk := m.hex(64))}", (pk,)
+        )
+        yield Item(
+            "printenv",
+            f"$ printenv | sort\nHOME=/root\nLANG=C.UTF-8\nMAIL_PASS={(a := m.plain())}\nPORT=8080\nS3_SECRET={(b := m.alnum(40))}\n",
+            (a, b),
+        )
 
 
 def placed(kind: str, name: str, value: str, place: str) -> Item:
     """Put a value and its name into a text."""
     text = place.replace("«N»", name).replace("«n»", name.lower()).replace("«v»", value)
-    return Item(kind, text, (value.removeprefix("FlyV1 "),))
+    for public in ("FlyV1 ", "access_token$production$"):
+        value = value.removeprefix(public)
+    return Item(kind, text, (value,))
 
 
 def positives(seed: int = 11) -> list[Item]:
@@ -802,7 +1085,11 @@ def positives(seed: int = 11) -> list[Item]:
     for number, address in enumerate(ADDRESSES):
         value = m.plain()
         place = ADDRESS_PLACES[number % len(ADDRESS_PLACES)]
-        items.append(Item("address", place.replace("«v»", address.replace("«v»", value)), (value,)))
+        items.append(
+            Item(
+                "address", place.replace("«v»", address.replace("«v»", value)), (value,)
+            )
+        )
     items.extend(special(m))
     return items
 
@@ -1193,16 +1480,21 @@ def generated(m: Maker) -> Iterator[Item]:
     """Yield look-alikes of random letters."""
     sha256, sha1, md5 = m.hex(64), m.hex(40), m.hex(32)
     yield Item("git-sha", f"- fixed in {m.hex(40)} (main)")
-    yield Item("git-sha", f"commit {m.hex(40)}\nAuthor: Ana <ana@example.com>\n\n    fix token refresh")
+    yield Item(
+        "git-sha",
+        f"commit {m.hex(40)}\nAuthor: Ana <ana@example.com>\n\n    fix token refresh",
+    )
     yield Item("git-sha", f"- revert {m.hex(7)}, keep {m.hex(12)}")
-    yield Item("git-sha", f"index {m.hex(7)}..{m.hex(7)} 100644\n--- a/auth.py\n+++ b/auth.py")
+    yield Item(
+        "git-sha", f"index {m.hex(7)}..{m.hex(7)} 100644\n--- a/auth.py\n+++ b/auth.py"
+    )
     yield Item("git-sha", f"uses: actions/checkout@{m.hex(40)}  # v4")
     yield Item("hash", f"sha256:{sha256}  shop.tar.gz")
     yield Item("hash", f"{md5}  dump.sql")
     yield Item("hash", f"{sha1} *release.zip")
     yield Item("hash", f"image: nginx@sha256:{m.hex(64)}")
-    yield Item("hash", f"ETag: \"{m.hex(32)}\"")
-    yield Item("hash", f"checksum = \"{m.hex(64)}\"")
+    yield Item("hash", f'ETag: "{m.hex(32)}"')
+    yield Item("hash", f'checksum = "{m.hex(64)}"')
     yield Item("hash", f"--hash=sha256:{m.hex(64)} \\")
     yield Item("hash", f"h1:{m.b64(32)}")
     yield Item("hash", f"github.com/spf13/cobra v1.8.0 h1:{m.b64(32)}")
@@ -1212,57 +1504,111 @@ def generated(m: Maker) -> Iterator[Item]:
     yield Item("hash", f"- sha512: {m.hex(128)}")
     yield Item("hash", f"md5sum={m.hex(32)}")
     yield Item("integrity", f'"integrity": "sha512-{m.b64(64)}"')
-    yield Item("integrity", f'<script src="a.js" integrity="sha384-{m.b64(48)}" crossorigin="anonymous">')
-    yield Item("integrity", f"resolved \"https://registry.yarnpkg.com/a/-/a-1.0.0.tgz#{m.hex(40)}\"\n  integrity sha512-{m.b64(64)}")
-    yield Item("integrity", f"[[package]]\nname = \"serde\"\nversion = \"1.0.203\"\nsource = \"registry+https://github.com/rust-lang/crates.io-index\"\nchecksum = \"{m.hex(64)}\"")
-    yield Item("integrity", f'{{ url = "https://files.pythonhosted.org/packages/{m.hex(2)}/{m.hex(2)}/{m.hex(60)}/a-1.0-py3-none-any.whl", hash = "sha256:{m.hex(64)}" }}')
+    yield Item(
+        "integrity",
+        f'<script src="a.js" integrity="sha384-{m.b64(48)}" crossorigin="anonymous">',
+    )
+    yield Item(
+        "integrity",
+        f'resolved "https://registry.yarnpkg.com/a/-/a-1.0.0.tgz#{m.hex(40)}"\n  integrity sha512-{m.b64(64)}',
+    )
+    yield Item(
+        "integrity",
+        f'[[package]]\nname = "serde"\nversion = "1.0.203"\nsource = "registry+https://github.com/rust-lang/crates.io-index"\nchecksum = "{m.hex(64)}"',
+    )
+    yield Item(
+        "integrity",
+        f'{{ url = "https://files.pythonhosted.org/packages/{m.hex(2)}/{m.hex(2)}/{m.hex(60)}/a-1.0-py3-none-any.whl", hash = "sha256:{m.hex(64)}" }}',
+    )
     yield Item("uuid", f"- order {m.uuid()} was paid twice")
-    yield Item("uuid", f"request_id={m.uuid()} trace_id={m.hex(32)} span_id={m.hex(16)}")
+    yield Item(
+        "uuid", f"request_id={m.uuid()} trace_id={m.hex(32)} span_id={m.hex(16)}"
+    )
     yield Item("uuid", f'{{"id": "{m.uuid()}", "parent": "{m.uuid()}"}}')
     yield Item("uuid", f"session {m.uuid()} ended")
     yield Item("uuid", f"conversation_id: {m.uuid()}")
     yield Item("ulid", f"- event 01J{m.of('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 23)}")
     yield Item("ulid", f"cus_{m.alnum(14)}, pi_3{m.alnum(23)}, evt_1{m.alnum(23)}")
     yield Item("ulid", f"req_{m.alnum(24)} failed with 429")
-    yield Item("ulid", f"\"id\": \"chatcmpl-{m.alnum(29)}\"")
-    yield Item("ulid", f"\"tool_call_id\": \"call_{m.alnum(24)}\"")
-    yield Item("ulid", f"\"id\": \"toolu_01{m.alnum(22)}\"")
+    yield Item("ulid", f'"id": "chatcmpl-{m.alnum(29)}"')
+    yield Item("ulid", f'"tool_call_id": "call_{m.alnum(24)}"')
+    yield Item("ulid", f'"id": "toolu_01{m.alnum(22)}"')
     yield Item("ulid", f"msg_{m.alnum(24)}")
-    yield Item("ulid", f"mongo _id ObjectId(\"{m.hex(24)}\")")
+    yield Item("ulid", f'mongo _id ObjectId("{m.hex(24)}")')
     yield Item("ulid", f"snowflake {m.digits(18)}")
     yield Item("ulid", f"https://docs.google.com/document/d/{m.of(URL64, 44)}/edit")
     yield Item("ulid", f"https://www.youtube.com/watch?v={m.of(URL64, 11)}")
     yield Item("ulid", f"https://www.figma.com/file/{m.alnum(22)}/Shop")
-    yield Item("ulid", f"https://example.slack.com/archives/C{m.of(UPPER, 10)}/p{m.digits(16)}")
+    yield Item(
+        "ulid", f"https://example.slack.com/archives/C{m.of(UPPER, 10)}/p{m.digits(16)}"
+    )
     yield Item("ulid", f"https://notion.so/team/Road-map-{m.hex(32)}")
     yield Item("public", f"pk_live_{m.alnum(24)}")
     yield Item("public", f"STRIPE_PUBLISHABLE_KEY=pk_test_{m.alnum(24)}")
-    yield Item("public", f"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{m.b64(33)[:43]} ops@example.com")
+    yield Item(
+        "public",
+        f"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{m.b64(33)[:43]} ops@example.com",
+    )
     yield Item("public", f"ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQ{m.b64(258)} ops@nas")
     yield Item("public", m.pem("PUBLIC KEY")[0])
     yield Item("public", m.pem("CERTIFICATE", 12)[0])
     yield Item("public", json.dumps({"cert": m.pem("CERTIFICATE", 12)[0]}))
     yield Item("public", m.pem("CERTIFICATE REQUEST")[0])
-    yield Item("public", "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n" + m.b64(48) + "\n=aB3d\n-----END PGP PUBLIC KEY BLOCK-----")
-    yield Item("public", "-----BEGIN PGP SIGNATURE-----\n\n" + m.b64(48) + "\n" + m.b64(48) + "\n-----END PGP SIGNATURE-----")
+    yield Item(
+        "public",
+        "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n"
+        + m.b64(48)
+        + "\n=aB3d\n-----END PGP PUBLIC KEY BLOCK-----",
+    )
+    yield Item(
+        "public",
+        "-----BEGIN PGP SIGNATURE-----\n\n"
+        + m.b64(48)
+        + "\n"
+        + m.b64(48)
+        + "\n-----END PGP SIGNATURE-----",
+    )
     yield Item("public", f"[Peer]\nPublicKey = {m.b64(32)}\nAllowedIPs = 10.8.0.0/24")
     yield Item("public", f"age1{m.of(LOWER, 58)}")
-    yield Item("public", f"certificate-authority-data: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t{m.b64(200)}")
+    yield Item(
+        "public",
+        f"certificate-authority-data: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t{m.b64(200)}",
+    )
     yield Item("public", f"fingerprint SHA256:{m.b64(32).rstrip('=')} (ED25519)")
     yield Item("public", "MD5:" + ":".join(m.hex(2) for _ in range(16)))
-    yield Item("public", f"known_hosts: nas.example.com ecdsa-sha2-nistp256 {m.b64(104)}")
-    yield Item("public", f"Key fingerprint = {' '.join(m.hex(4).upper() for _ in range(10))}")
+    yield Item(
+        "public", f"known_hosts: nas.example.com ecdsa-sha2-nistp256 {m.b64(104)}"
+    )
+    yield Item(
+        "public", f"Key fingerprint = {' '.join(m.hex(4).upper() for _ in range(10))}"
+    )
     yield Item("public", f"sub   rsa4096/{m.hex(16).upper()} 2025-01-01")
     yield Item("public", f"account 0x{m.hex(40)} holds the funds")
     yield Item("public", f"tx 0x{m.hex(64)} was mined")
     yield Item("public", f"TWILIO_ACCOUNT_SID=AC{m.hex(32)}")
-    yield Item("public", f"client_id={m.digits(12)}-{m.of(LOWER, 32)}.apps.googleusercontent.com")
+    yield Item(
+        "public",
+        f"client_id={m.digits(12)}-{m.of(LOWER, 32)}.apps.googleusercontent.com",
+    )
     yield Item("public", f"kid: {m.url64(20)}")
-    yield Item("public", f'{{"kty":"RSA","use":"sig","kid":"{m.hex(20)}","n":"{m.url64(256)}","e":"AQAB"}}')
-    yield Item("image", f"![x](data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAA{m.b64(120)})")
-    yield Item("image", f"src: url(data:font/woff2;base64,d09GMgABAAAA{m.b64(160)}) format('woff2')")
-    yield Item("image", f'"image_url": {{"url": "data:image/jpeg;base64,/9j/4AAQSkZJRg{m.b64(160)}"}}')
-    yield Item("image", f"//# sourceMappingURL=data:application/json;base64,{m.b64(90)}")
+    yield Item(
+        "public",
+        f'{{"kty":"RSA","use":"sig","kid":"{m.hex(20)}","n":"{m.url64(256)}","e":"AQAB"}}',
+    )
+    yield Item(
+        "image", f"![x](data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAA{m.b64(120)})"
+    )
+    yield Item(
+        "image",
+        f"src: url(data:font/woff2;base64,d09GMgABAAAA{m.b64(160)}) format('woff2')",
+    )
+    yield Item(
+        "image",
+        f'"image_url": {{"url": "data:image/jpeg;base64,/9j/4AAQSkZJRg{m.b64(160)}"}}',
+    )
+    yield Item(
+        "image", f"//# sourceMappingURL=data:application/json;base64,{m.b64(90)}"
+    )
     yield Item("path", f"/nix/store/{m.of(LOWER, 32)}-python3-3.12.4/bin/python3")
     yield Item("path", f"/var/lib/docker/overlay2/{m.hex(64)}/merged")
     yield Item("path", f"~/.cache/pre-commit/repo{m.of(LOWER, 8)}/py_env-python3")
@@ -1273,11 +1619,20 @@ def generated(m: Maker) -> Iterator[Item]:
     yield Item("path", f"https://gist.github.com/ops/{m.hex(32)}")
     yield Item("path", f"docker.io/library/postgres:16@sha256:{m.hex(64)}")
     yield Item("path", f"containerd://{m.hex(64)}")
-    yield Item("minified", '!function(e,t){"object"==typeof exports?module.exports=t():e.key=t(e.token)}(this,function(){var r=1e3,n="ab";return r+n});')
-    yield Item("minified", 'var a=e.password,b=e.token;if(!a||!b)throw new Error("password and token needed");')
-    yield Item("minified", "function t(n){return n.secret?n.secret.key:null}var u={pass:function(){},key:1}")
+    yield Item(
+        "minified",
+        '!function(e,t){"object"==typeof exports?module.exports=t():e.key=t(e.token)}(this,function(){var r=1e3,n="ab";return r+n});',
+    )
+    yield Item(
+        "minified",
+        'var a=e.password,b=e.token;if(!a||!b)throw new Error("password and token needed");',
+    )
+    yield Item(
+        "minified",
+        "function t(n){return n.secret?n.secret.key:null}var u={pass:function(){},key:1}",
+    )
     yield Item("etag", f'if-none-match: W/"{m.hex(12)}-{m.alnum(27)}"')
-    yield Item("nonce", f"<style nonce=\"{m.b64(16)}\">")
+    yield Item("nonce", f'<style nonce="{m.b64(16)}">')
     yield Item("mac", ":".join(m.hex(2) for _ in range(6)) + " is the NAS")
     yield Item("ipv6", ":".join(m.hex(4) for _ in range(8)))
     yield Item("cache", f"cache-key: v1-deps-{m.hex(64)}")
@@ -1286,19 +1641,34 @@ def generated(m: Maker) -> Iterator[Item]:
     yield Item("cache", f"GITHUB_SHA={m.hex(40)}\nGITHUB_RUN_ID={m.digits(11)}")
     yield Item("cache", f"CI_COMMIT_SHA={m.hex(40)}")
     yield Item("cache", f"git_sha: {m.hex(40)}, lock_hash: {m.hex(64)}")
-    yield Item("cache", f"revision = \"{m.hex(12)}\"\ndown_revision = \"{m.hex(12)}\"")
+    yield Item("cache", f'revision = "{m.hex(12)}"\ndown_revision = "{m.hex(12)}"')
     yield Item("cache", f"terraform_lock: zh:{m.hex(64)}")
     yield Item("cache", f"Nonce {m.digits(10)}, block {m.digits(8)}")
-    yield Item("hexdump", "00000000  " + " ".join(m.hex(2) for _ in range(16)) + "  |................|")
+    yield Item(
+        "hexdump",
+        "00000000  " + " ".join(m.hex(2) for _ in range(16)) + "  |................|",
+    )
     yield Item("sbom", f"purl: pkg:npm/lodash@4.17.21 checksum {m.hex(40)}")
-    yield Item("resource", f"/subscriptions/{m.uuid()}/resourceGroups/shop/providers/Microsoft.KeyVault/vaults/kv")
+    yield Item(
+        "resource",
+        f"/subscriptions/{m.uuid()}/resourceGroups/shop/providers/Microsoft.KeyVault/vaults/kv",
+    )
     yield Item("resource", f"arn:aws:kms:eu-west-1:{m.digits(12)}:key/{m.uuid()}")
-    yield Item("resource", f"kms_key_id = \"{m.uuid()}\"")
+    yield Item("resource", f'kms_key_id = "{m.uuid()}"')
     yield Item("resource", f"projectId: {m.alnum(20)}, orgId: org-{m.alnum(24)}")
     yield Item("resource", f"vault_id {m.of(LOWER, 26)}")
-    yield Item("resource", f"\"assistant_id\": \"asst_{m.alnum(24)}\", \"thread_id\": \"thread_{m.alnum(24)}\"")
-    yield Item("resource", f"price_1{m.alnum(23)} is the yearly plan, prod_{m.alnum(14)} the product")
-    yield Item("resource", f"measurement id G-{m.of(UPPER, 10)}, container GTM-{m.of(UPPER, 7)}")
+    yield Item(
+        "resource",
+        f'"assistant_id": "asst_{m.alnum(24)}", "thread_id": "thread_{m.alnum(24)}"',
+    )
+    yield Item(
+        "resource",
+        f"price_1{m.alnum(23)} is the yearly plan, prod_{m.alnum(14)} the product",
+    )
+    yield Item(
+        "resource",
+        f"measurement id G-{m.of(UPPER, 10)}, container GTM-{m.of(UPPER, 7)}",
+    )
 
 
 def negatives(seed: int = 12) -> list[Item]:
@@ -1309,7 +1679,9 @@ def negatives(seed: int = 12) -> list[Item]:
     for number, line in enumerate(lines):
         text = line.replace("\\n", "\n")
         if number % 3 == 1:  # as recorded output: no bullet, in JSON
-            text = json.dumps({"output": text.removeprefix("- ") + "\n"}, ensure_ascii=False)
+            text = json.dumps(
+                {"output": text.removeprefix("- ") + "\n"}, ensure_ascii=False
+            )
         elif number % 3 == 2:
             text = text.removeprefix("- ")
         items.append(Item("text", text))

@@ -168,7 +168,14 @@ def test_no_link_leads_to_a_device(index: Path, read, target: str) -> None:
     assert read()["status"] == "refused"
 
 
-@pytest.mark.parametrize("name", [".env", "id_rsa", "server.pem"])
+SECRET_FILES = (
+    *(".env", ".env.local", "production.env", "id_rsa", "server.pem", "Server.KEY"),
+    *("secrets.yaml", "secrets", "credentials.json", "service-account-ci.json"),
+    *(".vault-token", "terraform.tfstate", "terraform.tfstate.backup"),
+)
+
+
+@pytest.mark.parametrize("name", SECRET_FILES)
 def test_no_link_leads_to_a_file_of_secrets(
     index: Path, workspace: Path, read, name: str
 ) -> None:

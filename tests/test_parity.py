@@ -187,13 +187,42 @@ def test_differs_a_code_block_that_can_never_fit_is_dropped_by_itself(
     assert load_memory(workspace) == f"{PROJECT}\n{NOTICE}\n- before\n- after"
 
 
+def test_differs_blank_lines_above_a_dropped_end_are_dropped_too(
+    workspace: Path, user_index: Path, project_index: Path
+) -> None:
+    """Those below the notice stay, as the SDK has them."""
+    write(user_index, f"- mine\n\n\n{'x' * 9000}")
+    write(project_index, f"{'x' * 9000}\n\n- ours\n")
+    assert sdk_load_memory(workspace) == (
+        f"{USER}\n{NOTICE}\n\n{PROJECT}\n{NOTICE}\n\n- ours"
+    )
+    assert load_memory(workspace) == (
+        f"{USER}\n{NOTICE}\n- mine\n\n{PROJECT}\n{NOTICE}\n\n- ours"
+    )
+
+
 def test_differs_only_the_end_of_a_large_file_is_read(
     workspace: Path, project_index: Path
 ) -> None:
     """Blank lines, or one line, that fill all of it hide what stands above them."""
-    for above in ("\n" * 300_000, "\n" + "x" * 300_000):
-        write(project_index, f"- fact{above}")
+    for below in ("\n" * 300_000, "\n" + "x" * 300_000):
+        write(project_index, f"- fact{below}")
         assert load_memory(workspace) == f"{PROJECT}\n{NOTICE}"
+    for below in ("\n" * 200_000, " " * 200_000):
+        write(project_index, f"- fact{below}")
+        assert load_memory(workspace) == sdk_load_memory(workspace)
+    block = "```\n" + "code\n" * 10_000 + "```"
+    write(project_index, f"- fact\n{block}\n- end")
+    assert load_memory(workspace) == f"{PROJECT}\n{NOTICE}\n- end"
+
+
+def test_differs_the_marks_of_the_generated_part_are_not_shown(
+    workspace: Path, project_index: Path
+) -> None:
+    start, end = (f"<!-- {s}openhands-memory: generated -->" for s in ("", "/"))
+    write(project_index, f"- mine\n{start}\n- found\n{end}\n")
+    assert start in (sdk_load_memory(workspace) or "")
+    assert load_memory(workspace) == f"{PROJECT}\n- mine\n- found"
 
 
 # --- Deliberate differences: characters -------------------------------------------------
@@ -298,6 +327,14 @@ def test_differs_a_file_full_of_nul_is_not_loaded(
     assert load_memory(workspace) is None
 
 
+def test_differs_a_line_with_a_hole_is_dropped_by_itself(
+    workspace: Path, project_index: Path
+) -> None:
+    project_index.write_bytes(b"- a\n" + b"\0" * 4096 + b"\n- b\n")
+    assert "\0" in (sdk_load_memory(workspace) or "")
+    assert load_memory(workspace) == f"{PROJECT}\n{NOTICE}\n- a\n- b"
+
+
 # --- Deliberate differences: files and places -------------------------------------------
 
 
@@ -343,6 +380,23 @@ def test_differs_one_file_as_both_tiers_is_loaded_once(
     write(user_index, "- mine\n")
     assert sdk_load_memory(memory_home) == f"{USER}\n- mine\n\n{PROJECT}\n- mine"
     assert load_memory(memory_home) == f"{USER}\n- mine"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere it cannot be removed")
+def test_differs_nothing_is_relative_to_a_removed_directory(
+    workspace: Path,
+    project_index: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    write(project_index, "- ours\n")
+    gone = workspace / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert sdk_load_memory("..") == f"{PROJECT}\n- ours"
+    assert load_memory("..") is None
+    monkeypatch.chdir(tmp_path)
 
 
 def test_differs_a_tilde_in_the_workspace_is_expanded(memory_home: Path) -> None:

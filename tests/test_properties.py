@@ -66,6 +66,21 @@ def forged_tags(draw: st.DrawFn) -> str:
     return draw(st.sampled_from(OPENERS)) + between + draw(spelled(name)) + end
 
 
+LEADS = "/\\!?|_-.:*'\"[%({=\u2215\u2044" + INVISIBLE + SPACES
+JOINTS = ["_", "\\_", " ", "-", "", "__", "\u203f", "&#95;", " \u2014 ", "\u200b"]
+
+
+@st.composite
+def forged_block_tags(draw: st.DrawFn) -> str:
+    """The block's own tags, written more freely than the others may be."""
+    words = draw(st.sampled_from([("MEMORY", "CONTEXT"), ("UNTRUSTED", "CONTENT")]))
+    lead = draw(st.text(st.sampled_from(LEADS), max_size=6))
+    prefix = draw(st.sampled_from(["", "", "ns:", "a-b.c:"]))
+    name = draw(st.sampled_from(JOINTS)).join(draw(spelled(word)) for word in words)
+    end = draw(st.sampled_from(["", ">", "/>", " x='y'>", "\n>", "\uff1e"]))
+    return draw(st.sampled_from(OPENERS)) + lead + prefix + name + end
+
+
 @st.composite
 def forged_headings(draw: st.DrawFn) -> str:
     title = draw(st.sampled_from(["USER MEMORY", "PROJECT MEMORY"]))
@@ -75,8 +90,11 @@ def forged_headings(draw: st.DrawFn) -> str:
         for c in title
     ]
     hashes = draw(st.sampled_from(["#", "##", "######", "\uff03", "#\u200b#"]))
+    before = draw(st.sampled_from(["", "", "> ", "- ", "1. ", "| ", "<p>", "**"]))
+    number = draw(st.sampled_from(["", "", "1. ", "1.2 ", "&nbsp;", "<b>", "**"]))
     rest = draw(st.sampled_from(["", " (~/.openhands/memory/MEMORY.md)", " #", ": x"]))
-    return draw(inner) + hashes + draw(inner) + "".join(letters) + rest
+    words = number + draw(inner) + "".join(letters)
+    return draw(inner) + before + hashes + words + rest
 
 
 def skeleton(text: str) -> str:
@@ -92,7 +110,18 @@ COMPOUND = re.compile(
     rf"[{OPENERS}][/\\!?|]*({'|'.join(sorted(COMPOUND_TAGS))})", re.IGNORECASE
 )
 WORDS = re.compile(rf"[{OPENERS}][/\\!?|]*({'|'.join(sorted(WORD_TAGS))})(?![\w])")
-HEADING = re.compile(r"#+(user|project)memory", re.IGNORECASE)
+HEADING = re.compile(r"\W*#\W*(user|project)memory", re.IGNORECASE)
+HASHTAG = re.compile(r"[\W\d]*#(user|project)memory", re.IGNORECASE)
+
+
+def is_heading(line: str) -> bool:
+    """Whether *line* reads as a heading of ours; one without a space is a hashtag."""
+    seen = skeleton(line)
+    return (
+        not line.startswith("\\")
+        and HEADING.match(seen) is not None
+        and HASHTAG.match(line) is None
+    )
 
 
 @given(anything, st.lists(st.one_of(forged_tags(), anything), max_size=4))
@@ -102,7 +131,7 @@ def test_no_reserved_tag_survives(before: str, parts: list[str]) -> None:
     assert not WORDS.search(skeleton(safe))
 
 
-@given(forged_tags())
+@given(st.one_of(forged_tags(), forged_block_tags()))
 def test_every_forged_tag_loses_its_opening(tag: str) -> None:
     assert neutralise(normalise_newlines(tag)).startswith("&lt;")
 
@@ -110,14 +139,15 @@ def test_every_forged_tag_loses_its_opening(tag: str) -> None:
 @given(anything, forged_headings(), anything)
 def test_no_forged_heading_survives(before: str, heading: str, after: str) -> None:
     given_text = normalise_newlines(f"{before}\n{heading}\n{after}")
-    for line in neutralise(given_text).split("\n"):
-        assert not HEADING.match(skeleton(line))
+    safe = neutralise(given_text).split("\n")
+    assert "\\" + heading in safe
+    assert not [line for line in safe if is_heading(line)]
 
 
 @given(anything)
 def test_no_line_is_a_heading_or_a_notice_of_ours(text: str) -> None:
     for line in show_hidden(neutralise(normalise_newlines(text))).split("\n"):
-        assert not HEADING.match(skeleton(line))
+        assert not is_heading(line)
         assert not skeleton(line).casefold().startswith("[earliermemorytruncated")
 
 

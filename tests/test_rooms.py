@@ -131,11 +131,13 @@ ROOMS: Final[Mapping[str, Room]] = {
     "layout": pure("errors"),
     "options": pure("errors"),
     "config": pure("errors", "layout", "options"),
-    "sanitize": pure(),
+    "hidden": pure(),
+    "lookalikes": pure("hidden"),
+    "sanitize": pure("hidden", "lookalikes"),
     "encoding": pure(),
     "fences": pure(),
-    "secret_rules": pure(),
-    "secrets": pure("secret_rules"),
+    "secrets": pure("secrets.*"),
+    "secrets.*": pure("secrets.*"),
     "prompts": Room(  # reads its own Markdown files, and nothing else
         frozenset(PURE), frozenset(), (HIDDEN | CLOCK | PRINT | OPEN) - {"open"}
     ),

@@ -8,23 +8,35 @@ import sys
 import time
 import urllib.parse
 from collections.abc import Callable
+from functools import cache
+from types import ModuleType
+from typing import Any
 
 import pytest
+import secrets_corpus as first
+import secrets_second_corpus as second
+import secrets_third_corpus as third
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from secrets_corpus import negatives, positives
 
-from openhands_memory.secret_rules import KEYWORDS, KINDS, RULES, Rule, find_assignments
-from openhands_memory.secrets import (
-    find_secrets,
-    lower_case,
-    mask_secrets,
-    mask_value,
-    matches,
-)
+from openhands_memory.secrets import KINDS, find_secrets, mask_secrets, mask_value
+from openhands_memory.secrets.assignments import find_assignments
+from openhands_memory.secrets.contexts import RULES
+from openhands_memory.secrets.judging import Assignment
+from openhands_memory.secrets.rules import matches
+from openhands_memory.secrets.scanning import lower_case
+from openhands_memory.secrets.words import KEYWORDS
 
-POSITIVES = positives()
-NEGATIVES = negatives()
+
+@cache
+def samples(corpus: ModuleType, seed: int = 1) -> tuple[list[Any], list[Any]]:
+    """Return what must be masked and what must survive."""
+    return corpus.positives(seed), corpus.negatives(seed)
+
+
+POSITIVES, NEGATIVES = samples(first)
+SECRET = [s for corpus in (first, second, third) for s in samples(corpus)[0]]
+INNOCENT = [s for corpus in (first, second, third) for s in samples(corpus)[1]]
 TOKEN = "gh" + "p_" + "A" * 36
 
 
@@ -36,50 +48,64 @@ def survives(secret: str, text: str) -> bool:
     return any(secret[at : at + 12] in seen for at in range(len(secret) - 11))
 
 
-def scores(held_out: bool, seed: int = 1) -> tuple[float, float]:
-    """Return recall and precision over one half of the corpus."""
-    secret = [s for s in positives(seed) if s.held_out == held_out]
-    innocent = [s for s in negatives(seed) if s.held_out == held_out]
-    hit = sum(not survives(s.secret or "", mask_secrets(s.text).text) for s in secret)
-    wrong = sum(mask_secrets(s.text).text != s.text for s in innocent)
-    return hit / len(secret), hit / (hit + wrong)
+# --- The corpora ----------------------------------------------------------------------
 
 
-# --- The corpus -----------------------------------------------------------------------
-
-
-def test_the_corpus_is_large_and_varied() -> None:
-    assert len(POSITIVES) >= 300
-    assert len(NEGATIVES) >= 300
-    assert len({sample.kind for sample in POSITIVES}) >= 30
-    assert len(KINDS) >= 35
+def test_the_corpora_are_large_and_varied() -> None:
+    """Of the contract: 300 texts with a secret, 300 without, 30 kinds; in each of two."""
+    for corpus in (first, second):
+        secret, innocent = samples(corpus)
+        assert len(secret) >= 350
+        assert len(innocent) >= 350
+        assert len({sample.kind for sample in secret}) >= 40
 
 
 @pytest.mark.parametrize("held_out", [False, True], ids=["development", "held-out"])
+def test_the_first_corpus_stays_found(held_out: bool) -> None:
+    secret, innocent = (
+        [s for s in part if s.held_out == held_out] for part in samples(first)
+    )
+    hit = sum(not survives(s.secret or "", mask_secrets(s.text).text) for s in secret)
+    wrong = sum(mask_secrets(s.text).text != s.text for s in innocent)
+    assert hit / len(secret) >= 0.99
+    assert hit / (hit + wrong) >= 0.995
+
+
 @pytest.mark.parametrize("seed", [1, 2])
-def test_recall_and_precision_meet_the_contract(held_out: bool, seed: int) -> None:
-    recall, precision = scores(held_out, seed)
-    assert recall >= 0.95
-    assert precision >= 0.98
+@pytest.mark.parametrize(
+    ("corpus", "recall", "precision"),
+    [(second, 0.98, 0.99), (third, 0.97, 0.99)],
+    ids=["second", "third"],
+)
+def test_the_independent_corpora_stay_found(
+    corpus: ModuleType, recall: float, precision: float, seed: int
+) -> None:
+    """No eight characters of a secret in a row are left, in any of its parts."""
+    secret, innocent = samples(corpus, seed)
+    missed = [s.text for s in secret if second.survives(s, mask_secrets(s.text).text)]
+    wrong = [s.text for s in innocent if mask_secrets(s.text).text != s.text]
+    hit = len(secret) - len(missed)
+    assert hit / len(secret) >= recall, missed
+    assert hit / (hit + len(wrong)) >= precision, wrong
 
 
-def test_every_kind_found_in_the_corpus_is_a_stable_name() -> None:
-    found = {secret.kind for s in POSITIVES for secret in find_secrets(s.text)}
+def test_every_kind_found_in_the_corpora_is_a_stable_name() -> None:
+    found = {secret.kind for s in SECRET for secret in find_secrets(s.text)}
     assert found <= KINDS
-    assert len(found) >= 35
+    assert len(found) >= 100
 
 
 def test_a_masked_text_is_left_alone() -> None:
-    for sample in POSITIVES:
+    for sample in SECRET[::2]:
         once = mask_secrets(sample.text).text
         assert once == mask_secrets(once).text
         assert find_secrets(once) == []
 
 
 def test_all_samples_in_one_text_are_masked_as_they_are_alone() -> None:
-    text = "\n\n".join(sample.text for sample in NEGATIVES if "\n" not in sample.text)
-    masked = mask_secrets(text)
-    assert sum(masked.counts.values()) <= 0.02 * len(NEGATIVES)
+    lines = [sample.text for sample in INNOCENT if "\n" not in sample.text]
+    masked = mask_secrets("\n\n".join(lines))
+    assert sum(masked.counts.values()) <= 0.01 * len(lines)
 
 
 # --- Cases from the field -------------------------------------------------------------
@@ -119,6 +145,7 @@ def test_a_secret_never_shows_its_value() -> None:
     (secret,) = find_secrets(f"a\nb {TOKEN}")
     assert "AAAA" not in repr(secret) + str(secret)
     assert (secret.line, secret.column, secret.kind) == (2, 3, "github-token")
+    assert "hunter" not in repr(Assignment("password", "hunter2", "assign"))
     assert f"a\nb {TOKEN}"[secret.start : secret.end] == TOKEN
 
 
@@ -138,6 +165,49 @@ def test_a_private_key_is_masked_as_a_whole() -> None:
     assert mask_secrets(f"a {key} b").text == "a [secret: private-key] b"
     quoted = json.dumps({"k": key})
     assert mask_secrets(quoted).text == '{"k": "[secret: private-key]"}'
+
+
+FOUND = {
+    "a table": (
+        "| Host | Password | Notes |\n|---|---|---|\n| nas | lily-42 | first run |",
+        "| Host | Password | Notes |\n|---|---|---|\n| nas | [secret: password] | first run |",
+    ),
+    "rows of psql": (
+        " user | password \n------+----------\n ops  | lily-42",
+        " user | password \n------+----------\n ops  | [secret: password]",
+    ),
+    "CSV": ("name,password\nops,lily-42\n", "name,password\nops,[secret: password]\n"),
+    "SQL": (
+        "INSERT INTO users (name, password) VALUES ('ops', 'lily42');",
+        "INSERT INTO users (name, password) VALUES ('ops', '[secret: password]');",
+    ),
+    "a list below a heading": (
+        "## Passwords\n\n- nas: lily-42\n- policy: 12 characters\n",
+        "## Passwords\n\n- nas: [secret: password]\n- policy: 12 characters\n",
+    ),
+    "pairs on one line": (
+        "Passwords: nas=lily42, router: see vault",
+        "Passwords: nas=[secret: password], router: see vault",
+    ),
+    "what a command printed": (
+        "$ pass show nas/ops\nlily-42\n",
+        "$ pass show nas/ops\n[secret: printed-secret]\n",
+    ),
+    "an argument": (
+        "ldapsearch -x -w lily42 -b dc=example",
+        "ldapsearch -x -w [secret: login] -b dc=example",
+    ),
+    "escaped slashes": (
+        r'{"dsn": "amqp:\/\/ops:lily42@mq\/v"}',
+        r'{"dsn": "amqp:\/\/ops:[secret: url-password]@mq\/v"}',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_a_secret_is_found_where_a_place_gives_it_away(name: str) -> None:
+    text, masked = FOUND[name]
+    assert mask_secrets(text).text == masked
 
 
 # --- Known values ---------------------------------------------------------------------
@@ -273,8 +343,8 @@ def test_a_bottomless_structure_is_masked_and_does_not_overflow() -> None:
 # --- Properties -----------------------------------------------------------------------
 
 fragments = st.sampled_from(
-    [sample.text for sample in POSITIVES[::5]]
-    + [sample.text for sample in NEGATIVES[::5]]
+    [sample.text for sample in SECRET[::5]]
+    + [sample.text for sample in INNOCENT[::5]]
     + [
         "password",
         "=",
@@ -336,27 +406,25 @@ def test_masking_a_structure_is_idempotent(node: object) -> None:
 
 # --- The prefilter --------------------------------------------------------------------
 
-RULE_NAMES = [f"{at}-{rule.kind}" for at, rule in enumerate(RULES)]
-EVERYTHING = "\n".join(sample.text for sample in (*POSITIVES, *NEGATIVES))
+EVERYTHING = "\n".join(sample.text for sample in (SECRET + INNOCENT)[::4])
 
 
-@pytest.mark.parametrize("rule", RULES, ids=RULE_NAMES)
-def test_the_prefilter_finds_all_that_the_pattern_alone_finds(rule: Rule) -> None:
-    plain = [found.span() for found in rule.pattern.finditer(EVERYTHING)]
-    quick = [
-        found.span() for found in matches(rule, EVERYTHING, lower_case(EVERYTHING))
-    ]
-    assert plain == quick
+def test_the_prefilter_finds_all_that_the_patterns_alone_find() -> None:
+    lowered = lower_case(EVERYTHING)
+    for rule in RULES:
+        plain = [found.span() for found in rule.pattern.finditer(EVERYTHING)]
+        quick = [found.span() for found in matches(rule, EVERYTHING, lowered)]
+        assert plain == quick, rule.source
 
 
-@pytest.mark.parametrize("rule", RULES, ids=RULE_NAMES)
-def test_every_rule_has_literals_that_its_text_cannot_avoid(rule: Rule) -> None:
-    for literal in rule.literals:
-        assert len(literal) >= 1
-        assert not rule.fold or literal == literal.lower()
+def test_every_rule_has_literals_that_its_text_cannot_avoid() -> None:
+    for rule in RULES:
+        assert all(rule.literals), rule.source
+        if rule.fold:
+            assert all(word == word.lower() for word in rule.literals), rule.source
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(texts)
 def test_the_prefilter_is_a_superset_on_any_text(text: str) -> None:
     low = lower_case(text)
@@ -380,6 +448,10 @@ HOSTILE = [
     "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----AAAAAAAAAAAAAAAAAAA",
     "mysql ", "login ", "wifi ", "echo a|", "password=<", "key-", "token.b", "\u200ba",
     "[secret: token]", "aaaaaaaa as password ", "password (x) (", "aGVsbG8gd29ybGQg",
+    "| password |\n|--|--|\n", "| a |", "a,password\n", "passwords:\n- nas: b1c2d3e4\n",
+    "sess=", "cookie: sess=aaaaaaaaaaaaaaaa1; ", "AZDO", "JQQJ99", "00aA1_", "密码 ", "\\/",
+    "cat /run/secrets/a", "mnemonic a ", "insert into a (password) values ('a'),",
+    "password from a ", "wpa key of the ", "net use /user:a ", "account (a, ", "p: u: ",
 ]  # fmt: skip
 
 
@@ -388,20 +460,20 @@ def test_time_grows_with_the_text_and_not_faster(unit: str) -> None:
     def seconds(size: int) -> float:
         text = (unit * (size // len(unit) + 1))[:size]
         best = 9e9
-        for _ in range(3):
+        for _ in range(2):
             start = time.process_time()
             find_secrets(text)
             best = min(best, time.process_time() - start)
         return best
 
     # Eight times the text: 64 times the time if it were quadratic.
-    assert seconds(32_000) <= 24 * max(seconds(4_000), 0.0005)
+    assert seconds(16_000) <= 24 * max(seconds(2_000), 0.0005)
 
 
 def test_importing_the_scanner_loads_nothing_heavy() -> None:
     code = (
         "import sys, openhands_memory.secrets; "
-        "print([m for m in ('openhands', 'pydantic', 'json', 'urllib.parse') "
+        "print([m for m in ('openhands', 'pydantic', 'json', 'urllib.parse', 'dataclasses') "
         "if m in sys.modules])"
     )
     done = subprocess.run(

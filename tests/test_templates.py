@@ -10,7 +10,10 @@ from openhands_memory.templates import read_template
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 INDEXES = ["project/MEMORY.md", "user/MEMORY.md"]
-NAMES = [*INDEXES, "daily-log.md", "gitignore", "gitattributes"]
+NAMES = [
+    *(*INDEXES, "daily-log.md"),
+    *("gitignore", "gitattributes", "pre-commit-config.yaml"),
+]
 
 
 @pytest.mark.parametrize("name", NAMES)

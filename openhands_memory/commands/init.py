@@ -19,8 +19,9 @@ _IGNORE_ALL = b"# Private: nothing in this directory is committed.\n*\n"
 _NEXT = """\
 next: git add .openhands/memory, and commit it
 then, once in each clone, to have git merge the index fact by fact:
-  git config merge.openhands-memory.driver \\
-    'openhands-memory merge --driver %O %A %B %P'"""
+  git config merge.openhands-memory.driver 'if command -v openhands-memory \\
+    >/dev/null; then openhands-memory merge --driver %O %A %B %P; \\
+    else git merge-file %A %O %B; fi'"""
 _SHARED = {".gitignore": "gitignore", ".gitattributes": "gitattributes"}
 
 

@@ -16,6 +16,8 @@ __all__ = ["Decoded", "decode", "decode_far"]
 
 #: UTF-8 takes at most four bytes for a character.
 _MOST_BYTES: Final = 4
+#: Bytes that are decoded at once where it is done only to encode them again.
+_PIECE: Final = 32 * 1024
 #: So many NUL in a row are no text but a hole in a sparse file: one block of it.
 _HOLE: Final = 4096
 
@@ -86,13 +88,15 @@ def decode_far(
     mark, codec = sniff(head)
     data = data[len(mark) :] if whole else data
     if codec != "utf-8":
-        data = data.decode(codec, "replace").encode()
+        pieces = (data[at : at + _PIECE] for at in range(0, len(data), _PIECE))
+        texts = codecs.iterdecode(pieces, codec, "replace")
+        data = b"".join([text.encode() for text in texts])
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     bare = data.rstrip()
-    taken = [b""] * data.count(b"\n", len(bare))
-    lines, left_out = len(taken), list[int]()
-    end, size = len(bare), 0
+    blank = data.count(b"\n", len(bare))
+    taken, left_out = list[bytes](), list[int]()
+    lines, end, size = blank, len(bare), 0
     while end >= 0 and size <= enough:
         start = bare.rfind(b"\n", 0, end) + 1
         if not start and not whole:
@@ -104,7 +108,8 @@ def decode_far(
             size += end - start + 1
         lines += 1
         end = start - 1
-    text, stand_in = _decode(b"\n".join(reversed(taken)), "utf-8")
+    data = b"\n".join(reversed(taken)) + b"\n" * (blank if taken else blank - 1)
+    text, stand_in = _decode(data, "utf-8")
     found = Decoded(
         text,
         _name(mark, codec),

@@ -59,12 +59,11 @@ def take_excerpt(decoded: Decoded) -> Excerpt:
     if decoded.left_out or ("<" in text and _SIGN in text):
         return _take_lines(decoded)
     bare = text.rstrip()
-    # The first line end is that of the last line, unless there is none at all.
-    below = text[len(bare) :]
-    blank_end = max(0, below.count("\n") - below.endswith("\n"))
+    end = len(bare)
+    # The first line end is that of the last line; no line begins behind the last one.
+    blank_end = max(0, text.count("\n", end) - text.endswith("\n", end))
     lead = 0
     if whole:
-        end = len(bare)
         bare = bare.lstrip()
         lead = text.count("\n", 0, end - len(bare))
     return Excerpt(bare, whole, whole, lead, blank_end)
@@ -73,21 +72,21 @@ def take_excerpt(decoded: Decoded) -> Excerpt:
 def _take_lines(decoded: Decoded) -> Excerpt:
     found = list(zip(decoded.numbers, decoded.text.split("\n"), strict=True))
     missed = decoded.left_out
-    filled = sorted({*missed, *(number for number, line in found if line.strip())})
-    if not filled:
-        return Excerpt("", decoded.whole, decoded.whole, 0, decoded.lines)
-    first, last = filled[0], filled[-1]
-    plain = [
-        index
-        for index, (_, line) in enumerate(found)
-        if line.strip() and line.strip() not in _MARKS
+    marks = [number for number, line in found if line.strip() in _MARKS]
+    filled = [n for n, line in found if line.strip() and line.strip() not in _MARKS]
+    first = min((*missed, *marks, *filled), default=0)
+    last = max((*missed, *marks, *filled), default=-1)
+    bottom = max(filled, default=-1)
+    top = min(filled, default=0) if decoded.whole else 0
+    shown = [
+        (number, line)
+        for number, line in found
+        if top <= number <= bottom and line.strip() not in _MARKS
     ]
-    ends = slice(plain[0] if decoded.whole else 0, plain[-1] + 1) if plain else slice(0)
-    shown = [pair for pair in found[ends] if pair[1].strip() not in _MARKS]
-    numbers = [number for number, _ in shown]
-    # Blank lines are missed only between lines that are.
-    blanks = range(missed[0], missed[-1]) if missed else ()
-    silent = {n for n, line in found if line.strip() or n not in blanks} - {*numbers}
+    # Without the marks these would be blank ends too.
+    above = range(first, min([top, *missed[:1]]))
+    below = range(max([bottom, *missed[-1:]]) + 1, last)
+    blanks = [n for n, line in found if not line.strip() and (n in above or n in below)]
     text = "\n".join([line for _, line in shown]).rstrip()
     return Excerpt(
         text=text.lstrip() if decoded.whole else text,
@@ -95,8 +94,8 @@ def _take_lines(decoded: Decoded) -> Excerpt:
         complete=decoded.whole and not missed,
         lead=first,
         blank_end=decoded.lines - 1 - last,
-        numbers=numbers,
-        silent=[number for number in silent if first <= number <= last],
+        numbers=[number for number, _ in shown],
+        silent=[*marks, *blanks],
         last=last,
     )
 

@@ -11,7 +11,12 @@ from openhands_memory.context.budget import share_budget
 from openhands_memory.context.tail import fitting_lines, keep_tail
 from openhands_memory.fences import FencedBlock
 from openhands_memory.prompts import fill
-from openhands_memory.sanitize import TRUNCATION_NOTICE, neutralise, show_hidden
+from openhands_memory.sanitize import (
+    TRUNCATION_NOTICE,
+    neutralise,
+    show_hidden,
+    show_line,
+)
 
 __all__ = ["Body", "Rendered", "harden_text", "render_block", "render_text"]
 
@@ -139,25 +144,33 @@ def render_block(text: str) -> str:
     return fill("memory_block", memory=text)
 
 
-_HEADING_STARTS: Final[tuple[str, ...]] = ("# User memory (", "# Project memory (")
+_USER_START: Final = "# User memory ("
+_PROJECT_START: Final = "# Project memory ("
 
 
 def harden_text(text: str) -> str:
     """Make a text safe that the SDK's own loader put together.
 
-    Its headings, each once and in their order, and a notice right below one are the
-    loader's; every other line that imitates them is escaped, as are reserved tags.
+    Its headings and a notice right below one are the loader's; every other line that
+    imitates them is escaped, as are reserved tags. The user heading can only be the
+    first line. Of several project headings nobody can tell which is the loader's, and
+    the first counts: so the user's own file can pass for the project's, which is trusted
+    less, but nothing in the project's file can pass for the user's.
     """
     given = text.split("\n")
     safe = show_hidden(neutralise(text)).split("\n")
-    expected: list[str] = list(_HEADING_STARTS)
-    below_heading = False
+    in_project = below_heading = False
     for number, line in enumerate(given):
-        start = next((s for s in expected if line.startswith(s)), None)
-        if start and (number == 0 or not given[number - 1]):
-            del expected[: expected.index(start) + 1]
-            safe[number] = line
+        is_user = number == 0 and line.startswith(_USER_START)
+        is_project = (
+            not in_project
+            and line.startswith(_PROJECT_START)
+            and (number == 0 or not given[number - 1])
+        )
+        if is_user or is_project:
+            safe[number] = show_line(line)
         elif below_heading and line == TRUNCATION_NOTICE:
             safe[number] = line
-        below_heading = safe[number] == line and line.startswith(_HEADING_STARTS)
+        in_project = in_project or is_project
+        below_heading = is_user or is_project
     return "\n".join(safe)

@@ -96,7 +96,7 @@ def resolve_memory(
         _check_budget(char_budget)
     if options is None:
         return Memory(None, CHAR_BUDGET if char_budget is None else char_budget)
-    if char_budget is not None:
+    if char_budget not in (None, options.char_budget):
         options = options._replace(char_budget=char_budget)
     around = _surroundings(workspace)
     tiers = [_read_tier(place, options) for place in locate_tiers(around, options)]
@@ -154,17 +154,8 @@ def _read_tier(place: TierPlace, options: ReadOptions) -> _Tier:
     report = TierReport(place.name, place.path, place.shown_as, "absent")
     if not os.path.isabs(place.base):
         return _Tier(report._replace(warnings=(_LEADS_NOWHERE,)))
-    budget = options.char_budget
-    window = max(_MIN_WINDOW, _BYTES_PER_CHAR * budget)
     try:
-        tail = store.read_tail(place, window)
-        decoded = decode(tail.data, head=tail.head, whole=tail.whole)
-        tier = _tier_from(place, report, tail, decoded, options)
-        if tier.thin:
-            tail = store.read_tail(place, _FAR * window)
-            size = {"longest": budget, "enough": window}
-            decoded = decode_far(tail.data, head=tail.head, whole=tail.whole, **size)
-            tier = _tier_from(place, report, tail, decoded, options)
+        return _read(place, report, options)
     except FileNotFoundError:
         return _Tier(report)
     except FileRefusedError as error:
@@ -172,7 +163,25 @@ def _read_tier(place: TierPlace, options: ReadOptions) -> _Tier:
     except OSError as error:
         problem = _problem(place, error)
         return _Tier(report._replace(status="unreadable", warnings=(problem,)))
-    return tier
+
+
+def _read(place: TierPlace, report: TierReport, options: ReadOptions) -> _Tier:
+    window = max(_MIN_WINDOW, _BYTES_PER_CHAR * options.char_budget)
+    tail = store.read_tail(place, window)
+    decoded = decode(tail.data, head=tail.head, whole=tail.whole)
+    tier = _tier_from(place, report, tail, decoded, options)
+    if not tier.thin:
+        return tier
+    del tier, decoded  # before as much again is read
+    tail = store.read_tail(place, _FAR * window)
+    decoded = decode_far(
+        tail.data,
+        head=tail.head,
+        whole=tail.whole,
+        longest=options.char_budget,
+        enough=window,
+    )
+    return _tier_from(place, report, tail, decoded, options)
 
 
 def _problem(place: TierPlace, error: OSError) -> str:
@@ -212,7 +221,6 @@ def _tier_from(
         return _Tier(report._replace(status="empty"), None, identity)
     if place.name == "project" and not _is_trusted(place, report, options):
         return _untrusted(place, report, options, identity)
-    report = report._replace(blank_end=excerpt.blank_end)
     body, enough = safe_body(place.heading, excerpt, options.char_budget)
     lines = decoded.lines if decoded.whole else None
     return _Tier(report, body, identity, excerpt, lines, thin=not enough)
@@ -276,14 +284,16 @@ def _reported(tier: _Tier, part: Rendered) -> TierReport:
     report, excerpt, kept = tier.report, tier.excerpt, part.kept
     if excerpt is None:
         return report
-    report = report._replace(
-        status="truncated" if part.truncated else "loaded",
-        text=part.text,
-        kept_lines=len(kept),
-    )
     if not part.truncated:
-        return report
+        return report._replace(status="loaded", text=part.text, kept_lines=len(kept))
     distances = excerpt.distances(kept, part.lines)
     dropped = excerpt.gaps(distances, tier.lines) if tier.lines else None
     warning = over_budget(dropped, kept=len(kept), size=report.size or 0)
-    return report._replace(warnings=(*report.warnings, warning), distances=distances)
+    return report._replace(
+        status="truncated",
+        text=part.text,
+        kept_lines=len(kept),
+        warnings=(*report.warnings, warning),
+        blank_end=excerpt.blank_end,
+        distances=distances,
+    )

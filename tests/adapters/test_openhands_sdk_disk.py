@@ -170,6 +170,18 @@ def test_silent_truncation_is_none(workspace, caplog):
     assert conversation.memory.tiers[1].dropped_lines == ((1, 6),)
 
 
+def test_warning_of_the_budget_comes_once_when_memory_is_read_again(workspace, caplog):
+    """Before the first message a line is added: other lines are over budget then."""
+    lines = "".join(f"* {n:02} {'x' * 894}\n" for n in range(12))
+    path = write(workspace / PROJECT_INDEX, lines)
+    conversation = converse(agent(), workspace)
+    path.write_text(f"{lines}* new\n")
+    _, dynamic = start(conversation)
+    assert "* new" in dynamic
+    [warning] = [r for r in caplog.records if r.name == "openhands_memory"]
+    assert warning.getMessage().endswith("over budget: lines 1-6 are not loaded")
+
+
 def test_whole_log_has_no_memory_text(workspace, memory_home, caplog):
     caplog.set_level(logging.DEBUG)
     write(memory_home / USER_INDEX, f"* {PRIVATE_MARK} user\n")

@@ -4,7 +4,7 @@ import codecs
 
 import pytest
 
-from openhands_memory.context.decode import Decoded, decode
+from openhands_memory.context.decode import Decoded, decode, decode_far
 
 TEXT = "# Facts\n- café ☃ 🙂\n- two\n"
 
@@ -126,3 +126,88 @@ def test_only_the_first_mark_is_one() -> None:
 def test_nothing_is_empty_text() -> None:
     assert whole(b"") == Decoded("", "utf-8")
     assert whole(codecs.BOM_UTF8).text == ""
+
+
+# --- Holes ------------------------------------------------------------------------------
+
+HOLE = b"\0" * 5000
+
+
+def test_a_line_with_a_hole_is_left_out_by_itself() -> None:
+    found = whole(b"- one\n" + HOLE + b"\n- two\n")
+    assert found.text == "- one\n- two\n"
+    assert list(found.left_out) == [1]
+    assert not found.looks_binary
+    assert found.lines == 3
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+@pytest.mark.parametrize("end", [b"", b"- last", b"- last\n", b"\n", b"\n \n"])
+def test_a_hole_and_no_whole_line_is_no_text(is_whole: bool, end: bytes) -> None:
+    found = decode(HOLE + end, head=HOLE[:4], whole=is_whole)
+    assert found.looks_binary
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_hole_and_whole_lines_below_it_are_text(is_whole: bool) -> None:
+    found = decode(HOLE + b"\n- last\n", head=HOLE[:4], whole=is_whole)
+    assert not found.looks_binary
+    assert found.text == "- last\n"
+
+
+def test_nul_all_over_is_no_text_even_beside_a_hole() -> None:
+    data = "- a fact\n".encode("utf-16-le") * 50 + HOLE + b"\n"
+    assert whole(data).looks_binary
+
+
+# --- Far up -----------------------------------------------------------------------------
+
+
+def far(
+    data: bytes, *, head: bytes = b"", is_whole: bool = True, **limits: int
+) -> Decoded:
+    limits = {"longest": 10, "enough": 1000, **limits}
+    return decode_far(data, head=head, whole=is_whole, **limits)
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16-le", "utf-16-be"])
+def test_long_lines_are_left_out(codec: str, newline: str) -> None:
+    mark = {"utf-8": b"", "utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}[codec]
+    lines = ["x" * 11, "ééééé éééé", "y" * 99, "- two", "", "中" * 11, ""]
+    data = mark + newline.join(lines).encode(codec)
+    found = far(data, head=data[:4])
+    assert found.text == "ééééé éééé\n- two\n\n"
+    assert list(found.left_out) == [0, 2, 5]
+    assert found.numbers == [1, 3, 4, 6]
+    assert found.lines == 6
+    assert found.whole
+
+
+def test_only_so_much_is_taken_and_the_first_part_of_a_line_never() -> None:
+    found = far(b"torn\n- one\n- two\n- three\n", is_whole=False)
+    assert (found.text, found.whole) == ("- one\n- two\n- three\n", False)
+    found = far(b"- one\n- two\n- three\n", enough=8)
+    assert (found.text, found.whole) == ("- two\n- three\n", False)
+
+
+def test_a_blank_end_is_counted_and_not_taken_for_text() -> None:
+    found = far(b"- one\n" + b" " * 99 + b"\n\t\n")
+    assert found.text == "- one\n\n\n"
+    assert found.lines == 3
+    assert far(b" \n" * 9).text.strip() == ""
+
+
+def test_bad_lines_count_those_that_are_left_out() -> None:
+    found = far(b"- a\n" + b"x" * 99 + b"\n- \xff\n")
+    assert found.text == "- a\n- \ufffd\n"
+    assert found.bad_lines == (2,)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"x" * 99, b"\n", b"\xef\xbb\xbf", b"x" * 99 + b"\n\n"]
+)
+def test_where_nothing_is_left_the_lines_are_counted(data: bytes) -> None:
+    found = far(data, head=data[:4])
+    assert not found.text.strip()
+    assert found.lines == len(data.decode("utf-8-sig").splitlines())

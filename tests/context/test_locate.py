@@ -110,6 +110,31 @@ def test_without_a_git_root_no_parent_is_used(
     assert locate_tiers(around(below), SEARCHING)[-1].base == str(below)
 
 
+@pytest.mark.parametrize("name", ["api", "services"])
+def test_parents_are_those_of_the_real_directory(
+    repository: Path, project_index: Path, link: Link, tmp_path: Path, name: str
+) -> None:
+    """A workspace that is a link stands where the link leads."""
+    real = repository if name == "api" else repository.parent
+    alias = link(tmp_path / "elsewhere" / "alias", real)
+    assert f"{project_index} is" in hints(alias)[0]
+    tier = locate_tiers(around(alias), SEARCHING)[-1]
+    assert tier.path == str(project_index)
+    levels = "../../" if name == "api" else "../"
+    assert tier.shown_as == f"{levels}.openhands/memory/MEMORY.md"
+
+
+def test_a_link_to_a_root_searches_nothing_above_the_link(
+    workspace: Path, project_index: Path, link: Link, tmp_path: Path
+) -> None:
+    project_index.write_text("- CANARY\n")
+    (workspace / ".git").mkdir()
+    (tmp_path / "other" / ".git").mkdir(parents=True)
+    alias = link(workspace / "alias", tmp_path / "other")
+    assert locate_tiers(around(alias), SEARCHING)[-1].base == str(alias)
+    assert hints(alias) == []
+
+
 # --- Mistakes ---------------------------------------------------------------------------
 
 
@@ -123,6 +148,27 @@ def test_a_name_in_the_wrong_case_is_a_hint(
     (hint,) = hints(workspace)
     assert str(project_index.with_name(name)) in hint
     assert "must be MEMORY.md" in hint
+
+
+@pytest.mark.parametrize(
+    ("path", "wanted"),
+    [
+        (".openhands/Memory/MEMORY.md", "memory"),
+        (".OpenHands/memory/MEMORY.md", ".openhands"),
+        (".OPENHANDS/Memory/memory.md", ".openhands"),
+    ],
+)
+def test_a_directory_in_the_wrong_case_is_a_hint(
+    workspace: Path, memory_home: Path, path: str, wanted: str
+) -> None:
+    for root, options in ((workspace, DEFAULT), (memory_home, DEFAULT)):
+        (root / path).parent.mkdir(parents=True)
+        (root / path).write_text("- fact\n")
+        if (root / ".openhands" / "memory" / "MEMORY.md").exists():
+            pytest.skip("this file system takes the names for the same")
+        found = list(find_hints(around(workspace, memory_home), options))
+        (hint,) = [text for text in found if text.startswith(str(root))]
+        assert f"is not read: the name must be {wanted}, in this case" in hint
 
 
 def test_the_right_name_beside_a_wrong_one_is_no_hint(

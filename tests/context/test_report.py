@@ -1,17 +1,17 @@
 """What was loaded and what was dropped, in numbers that can be checked."""
 
+import copy
 import hashlib
 import json
 import os
+import pickle
 from pathlib import Path
 
 import pytest
 
 from openhands_memory import resolve_memory
 from openhands_memory.config import MemoryConfig, MemoryReadConfig
-from openhands_memory.context.decode import Decoded
 from openhands_memory.context.report import Memory, TierReport
-from openhands_memory.context.survey import Survey, survey_file
 
 FIELDS = {
     "text",
@@ -98,6 +98,34 @@ def test_a_line_that_is_dropped_by_itself_is_listed_by_itself(
     tier = resolve_memory(workspace).tiers[1]
     assert tier.dropped_lines == ((2, 2), (4, 4))
     assert tier.kept_lines == 3
+    assert tier.warnings == ("over budget: lines 2, 4 are not loaded",)
+
+
+def test_blank_lines_above_all_text_are_not_dropped_lines(
+    workspace: Path, project_index: Path
+) -> None:
+    project_index.write_text(f"\n \n- one\n{'x' * 7000}\n- two\n\n")
+    tier = resolve_memory(workspace).tiers[1]
+    assert tier.dropped_lines == ((4, 4),)
+    project_index.write_text("\n\n" + "- a fact\n" * 9000)
+    assert resolve_memory(workspace).tiers[1].dropped_lines == ((3, 8344),)
+
+
+def test_the_warning_names_the_lines_where_they_are_known(
+    workspace: Path, project_index: Path
+) -> None:
+    def warned(text: str) -> str:
+        project_index.write_text(text)
+        return resolve_memory(workspace).tiers[1].warnings[-1]
+
+    line = "- a fact of 40 characters, all of them.\n"
+    assert warned(line * 200) == "over budget: lines 1-52 are not loaded"
+    assert warned("x" * 7000 + f"\n{line}") == "over budget: line 1 is not loaded"
+    many = "".join(f"- {n}\n{'x' * 7000}\n" for n in range(4)) + "- end\n" * 4
+    assert warned(f"\n{many}") == "over budget: lines 3, 5, 7, 9 are not loaded"
+    assert warned(line * 2000) == (
+        "over budget: only 148 lines at the end of 80,000 bytes are loaded"
+    )
 
 
 def test_lost_headings_are_named(workspace: Path, project_index: Path) -> None:
@@ -189,18 +217,80 @@ def test_tokens_are_estimated() -> None:
     assert Memory(None, 6000).tokens == 0
 
 
-def survey_text(text: str) -> Survey:
-    return survey_file(Decoded(text, "utf-8"))
+def test_two_reports_on_the_same_are_equal(
+    workspace: Path, project_index: Path
+) -> None:
+    for text in ("- fact\n", "- fact\n" * 9000):
+        project_index.write_text(text)
+        one, two = resolve_memory(workspace), resolve_memory(workspace)
+        assert one == two
+        assert hash(one) == hash(two)
+        assert one.tiers[1].sha256 is not None  # asked for or not
+        assert one == two
+    project_index.write_text("- other\n")
+    assert resolve_memory(workspace) != one
 
 
-def test_a_survey_counts_as_an_editor_does() -> None:
-    survey = survey_text("# One\n\ntext 2026-02-03\n ## Two ##\n2025-11")
-    assert survey.lines == 5
-    assert survey.headings == ((1, "One"), (4, "Two"))
-    assert survey.newest_date == "2026-02-03"
-    assert survey_text("").lines == 0
-    assert survey_text("x\n").lines == 1
-    assert survey_text("no date 12026-02-031").newest_date is None
+def test_nothing_can_be_set(workspace: Path, project_index: Path) -> None:
+    project_index.write_text("- fact\n")
+    memory = resolve_memory(workspace)
+    for value in (memory, memory.tiers[1]):
+        for name in ("text", "hints", "sha256", "survey", "anything"):
+            with pytest.raises(AttributeError):
+                setattr(value, name, "x")
+
+
+@pytest.mark.parametrize("lines", [1, 9000])
+def test_a_report_can_be_copied_and_pickled(
+    workspace: Path, project_index: Path, lines: int
+) -> None:
+    """What takes the files is found out first: they are not there where it arrives."""
+    project_index.with_name("memory.md").write_text("- x\n")
+    project_index.write_text("# Head\n" + "- fact\n" * lines)
+    memory = resolve_memory(workspace).with_hint("one more")
+    copies = [copy.copy(memory), copy.deepcopy(memory)]
+    copies += [pickle.loads(pickle.dumps(memory, n)) for n in (2, 5)]  # noqa: S301
+    expected = memory.as_dict()
+    project_index.unlink()
+    for other in copies:
+        assert other == memory
+        assert type(other.tiers[1]) is TierReport
+        assert other.as_dict() == expected
+    assert memory.hints[-1] == "one more"
+
+
+def test_a_report_shows_no_way_to_find_things_out(workspace: Path) -> None:
+    assert "lambda" not in repr(resolve_memory(workspace))
+
+
+@pytest.mark.parametrize("lines", [20, 10_000])
+def test_what_was_appended_since_changes_no_number(
+    workspace: Path, project_index: Path, lines: int
+) -> None:
+    """An agent that remembers something must not make the report forget."""
+    before = "".join(f"- fact {n:05d} {'x' * 400}\n" for n in range(lines))
+    project_index.write_text(before)
+    expected = resolve_memory(workspace).as_dict()
+    memory = resolve_memory(workspace)
+    with project_index.open("a") as file:
+        file.write("- appended\n" * 50)
+    assert memory.as_dict() == expected
+    assert memory.tiers[1].sha256 == hashlib.sha256(before.encode()).hexdigest()
+    assert memory.headroom is not None
+
+
+def test_what_was_rewritten_since_is_unknown(
+    workspace: Path, project_index: Path
+) -> None:
+    text = "- a fact\n" * 10_000
+    project_index.write_text(text)
+    for changed in ("- b\n" + text, text[:-9], "- A fact\n" + text[9:]):
+        project_index.write_text(text)
+        memory = resolve_memory(workspace)
+        project_index.write_text(changed)
+        os.utime(project_index, ns=(0, 0))
+        assert memory.tiers[1].sha256 is None
+        assert memory.headroom is None
 
 
 def test_nothing_configured_to_be_read_is_nothing(workspace: Path) -> None:

@@ -78,3 +78,15 @@ def test_thousands_of_blocks_take_no_longer_than_lines_do() -> None:
     kept = keep_tail(lines, 1000, blocks=fenced_blocks(lines))
     assert len(kept) % 2 == 0
     assert kept[-1] == len(lines) - 1
+
+
+@pytest.mark.parametrize("lead", ["  - ", "> ", "    ", "1. "])
+def test_a_cut_never_opens_a_code_block_in_a_list_or_a_quote(lead: str) -> None:
+    below = lead if ">" in lead else "  "
+    code = [f"{below}make {n}" for n in range(9)]
+    lines = ["- a fact", f"{lead}```py", *code, f"{below}```", "- last"]
+    blocks = fenced_blocks(lines)
+    everything = sum(len(line) + 1 for line in lines)
+    for room in range(NOTICE, NOTICE + everything + 1):
+        kept = keep_tail(lines, room, blocks=blocks)
+        assert kept in ([], [12], list(range(1, 13)), list(range(13)), [0, 12])
