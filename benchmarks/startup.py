@@ -34,7 +34,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as root:
         workspace, home = make_workspace(Path(root))
         environment = os.environ | {"HOME": str(home), "USERPROFILE": str(home)}
-        environment.pop("OH_PERSISTENCE_DIR", None)
+        # Compiled modules are kept, as they are when a package is installed.
+        for name in ("OH_PERSISTENCE_DIR", "PYTHONDONTWRITEBYTECODE"):
+            environment.pop(name, None)
         ours = {name: [*program(), name] for name in ("--version", "show", "status")}
         others = {
             f"import {name}": [sys.executable, "-c", f"import {name}"]

@@ -23,7 +23,9 @@ with sample_world() as workspace:
         tools=[],
         agent_context=AgentContext(load_memory=True),
     )
-    with Conversation(agent=agent, workspace=workspace, visualizer=None) as conversation:
+    with Conversation(
+        agent=agent, workspace=workspace, visualizer=None
+    ) as conversation:
         conversation.send_message("When can I run a load test on staging?")
         conversation.run()
         prompt = next(
@@ -32,7 +34,9 @@ with sample_world() as workspace:
             if isinstance(event, SystemPromptEvent)
         )
         memory = conversation.memory
-        print("block in the system prompt:", memory.block in prompt.dynamic_context.text)
+        print(
+            "block in the system prompt:", memory.block in prompt.dynamic_context.text
+        )
         print("<MEMORY> sections:", prompt.system_prompt.text.count("<MEMORY>"))
         for tier in memory.tiers:
             print(f"{tier.name}: {tier.status}, {tier.kept_lines} lines")

@@ -176,7 +176,7 @@ def _spelled(words: str, joint: str) -> str:
 def _compound_tag() -> re.Pattern[str]:
     """What follows the opening of a compound tag, in capitals.
 
-    A few signs, a namespace, then a name; the block's own tags have no need of their
+    A few signs or entities, a namespace, then a name; the block's own tags have no need of their
     underscore, if the name ends there.
     """
     joint = rf"{_GAP}_[\s\\*~`_]*"
@@ -185,7 +185,7 @@ def _compound_tag() -> re.Pattern[str]:
     ]
     own = "|".join(_spelled(name, _JOINT) for name in _OWN_TAGS)
     return re.compile(
-        r"(?:\s*+(?:[^\w\s<>]|_)){0,8}+\s*+(?:[^\W_][\w.-]{0,31}:){0,3}?"
+        r"(?:\s*+(?:&(?!LT;)#?\w{1,8};|[^\w\s<>]|_)){0,8}+\s*+(?:[^\W_][\w.-]{0,31}:){0,3}?"
         rf"(?:{'|'.join(names)}|(?:{own})(?![-.:]?[^\W_]))"
     )
 

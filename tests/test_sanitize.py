@@ -332,7 +332,7 @@ def test_no_alphabet_hides_a_reserved_name(written: str) -> None:
             "$",
         ),
         *("\u00b7", "\u2022/", "/\u2014", "( / ", "#/", "@", "/\u203f"),
-        *("ns:", "/ns:", "a-b.c:", "/x:y:", "/\u043d:"),
+        *("ns:", "/ns:", "/&#8203;", "&nbsp;/", "a-b.c:", "/x:y:", "/\u043d:"),
     ],
 )
 def test_nothing_before_the_name_hides_a_compound_tag(lead: str) -> None:

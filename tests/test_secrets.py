@@ -96,7 +96,7 @@ def test_every_kind_found_in_the_corpora_is_a_stable_name() -> None:
 
 
 def test_a_masked_text_is_left_alone() -> None:
-    for sample in SECRET[::2]:
+    for sample in SECRET[::3]:
         once = mask_secrets(sample.text).text
         assert once == mask_secrets(once).text
         assert find_secrets(once) == []
@@ -467,7 +467,7 @@ def test_time_grows_with_the_text_and_not_faster(unit: str) -> None:
         return best
 
     # Eight times the text: 64 times the time if it were quadratic.
-    assert seconds(16_000) <= 24 * max(seconds(2_000), 0.0005)
+    assert seconds(12_000) <= 24 * max(seconds(1_500), 0.0005)
 
 
 def test_importing_the_scanner_loads_nothing_heavy() -> None:
