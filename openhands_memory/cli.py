@@ -79,31 +79,39 @@ def _give_up_stdout(code: int) -> int:
 
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
+    if argv and argv[0] in COMMANDS:
+        return _command_parser(argv[0]).parse_args(argv[1:])
+    commands = (f"  {name:9} {summary}" for name, summary in COMMANDS.items())
     parser = argparse.ArgumentParser(
         prog=_PROG,
+        usage=f"{_PROG} [-h] [--version] COMMAND ...",
         formatter_class=_help_formatter,
         description="Memory for coding agents, in Markdown that you can edit.",
-        epilog="'openhands-memory COMMAND --help' tells more, with an example.",
+        epilog="\n".join(
+            (
+                *("commands:", *commands, ""),
+                f"'{_PROG} COMMAND --help' tells more, with an example.",
+            )
+        ),
     )
     parser.add_argument("--version", action="version", version=__version__)
-    # With its prog given, argparse formats no usage text for it: that takes 2 ms.
-    commands = parser.add_subparsers(prog=_PROG, metavar="COMMAND", required=True)
-    wanted = next((word for word in argv if not word.startswith("-")), None)
-    if wanted is not None and wanted not in COMMANDS:
-        parser.error(_unknown(wanted))
-    for name, summary in COMMANDS.items():
-        command = commands.add_parser(
-            name,
-            help=summary,
-            description=summary[0].upper() + summary[1:] + ".",
-            formatter_class=_help_formatter,
-        )
-        if name == wanted:
-            module = import_module(f"openhands_memory.commands.{_module(name)}")
-            command.epilog = f"example:\n  {module.EXAMPLE}"
-            command.set_defaults(run=module.run)
-            module.add_arguments(command)
-    return parser.parse_args(argv)
+    parser.add_argument("command", metavar="COMMAND", help="one of those below")
+    return parser.error(_unknown(parser.parse_known_args(argv)[0].command))
+
+
+def _command_parser(name: str) -> argparse.ArgumentParser:
+    """The parser of one command: those of all take longer than most commands."""
+    module = import_module(f"openhands_memory.commands.{_module(name)}")
+    summary = COMMANDS[name]
+    parser = argparse.ArgumentParser(
+        prog=f"{_PROG} {name}",
+        formatter_class=_help_formatter,
+        description=f"{summary[0].upper()}{summary[1:]}.",
+        epilog=f"example:\n  {module.EXAMPLE}",
+    )
+    parser.set_defaults(run=module.run)
+    module.add_arguments(parser)
+    return parser
 
 
 def _unknown(command: str) -> str:

@@ -14,7 +14,9 @@ __all__ = ["FencedBlock", "Fences", "fenced_blocks", "has_fences", "nested_fence
 FencedBlock = tuple[int, int]
 
 #: Behind quotes and list markers too, and below them at any depth.
-_FENCE: Final = r"((?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*)(`{3,}|~{3,})(.*)\Z"
+_FENCE: Final = re.compile(
+    r"((?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*)(`{3,}|~{3,})(.*)\Z"
+)
 
 
 class Fences(NamedTuple):
@@ -78,7 +80,8 @@ def _read(marks: Sequence[_Mark], *, begins_inside: bool) -> Fences:
 
 def _marks(lines: Sequence[str]) -> Iterator[_Mark]:
     for index, line in enumerate(lines):
-        found = re.match(_FENCE, line) if has_fences(line) else None
+        may_be = "```" in line or "~~~" in line
+        found = _FENCE.match(line) if may_be else None
         # A backtick fence has no backticks in its info string (CommonMark 0.31, 4.5).
         if found and not (found[2][0] == "`" and "`" in found[3]):
             yield _Mark(index, found[1], found[2], found[3].strip())

@@ -28,7 +28,7 @@ _BLACK_FLAG: Final = "\U0001f3f4"
 
 #: A flag of a region: a black flag, tag letters that spell an ISO 3166-2 code, an end
 #: tag (Unicode Technical Standard 51, "emoji tag sequence").
-_REGION_FLAG: Final = re.compile(
+_REGION_FLAG: Final = (
     _BLACK_FLAG + "[\U000e0061-\U000e007a]{2}"
     "[\U000e0030-\U000e0039\U000e0061-\U000e007a]{1,3}\U000e007f"
 )
@@ -153,5 +153,5 @@ def _takes_variation(before: str, selector: str) -> bool:
 
 def _in_region_flag(text: str, at: int) -> bool:
     start = text.rfind(_BLACK_FLAG, max(0, at - 6), at)
-    flag = _REGION_FLAG.match(text, start, at + 7) if start >= 0 else None
+    flag = re.compile(_REGION_FLAG).match(text, start, at + 7) if start >= 0 else None
     return flag is not None and at < flag.end()

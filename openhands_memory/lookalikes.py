@@ -42,7 +42,7 @@ DRAWN_LIKE: Final = {
 
 #: Letters that Unicode does not take apart: small capitals, strokes and hooks, letters
 #: in black squares and circles, regional indicators.
-_LATIN: Final = re.compile(
+_LATIN: Final = (
     r"(?:LATIN|SYMBOL)( SMALL| CAPITAL)? LETTER (?:SMALL CAPITAL |DOTLESS )?([A-Z])"
     r"(?: WITH .+)?\Z"
 )
@@ -85,7 +85,7 @@ def _seen_part(char: str) -> str:
         return ""
     if category in ("Pc", "Pd", "Zs"):
         return {"Pc": "_", "Pd": "-", "Zs": " "}[category]
-    letter = _LATIN.search(unicodedata.name(char, ""))
+    letter = re.search(_LATIN, unicodedata.name(char, ""))
     if letter is None:
         return char
     return letter[2].lower() if letter[1] == " SMALL" else letter[2]

@@ -154,7 +154,7 @@ _QUOTES: Final = frozenset("\u00ab\u226a\u27ea\u300a\ufe3d")
 #: Characters of a tag that are looked at: twice the longest name, for spaces in it.
 _TAG_CHARS: Final = 96
 #: What is seen as it is, as most tags are.
-_PLAIN_TAG: Final = re.compile(rf"[ -;=?-~]{{0,{_TAG_CHARS}}}(?=[<>])")
+_PLAIN_TAG: Final = rf"[ -;=?-~]{{0,{_TAG_CHARS}}}(?=[<>])"
 
 #: What may stand between the letters of a word: a space, or marks of Markdown.
 _GAP: Final = r"[\s\\*~`]*"
@@ -218,7 +218,7 @@ def _opens_reserved_tag(opener: re.Match[str], capitals: str | None) -> bool:
     """Whether a reserved tag follows *opener*; *capitals* is its text if it is plain."""
     text, at = opener.string, opener.end()
     if capitals is None:
-        plain = _PLAIN_TAG.match(text, at)
+        plain = re.match(_PLAIN_TAG, text[at : at + _TAG_CHARS + 1])
         seen = takewhile(lambda c: c not in _TAG_STOPS, as_seen(text, at))
         text = plain[0] if plain else "".join(islice(seen, _TAG_CHARS))
         capitals, at = text.upper(), 0
@@ -265,13 +265,13 @@ _CANDIDATE: Final = re.compile(
 #: Characters of a line's words that are looked at: twice the longest notice, and tags.
 _LINE_CHARS: Final = 128
 
-_HEADING_SIGN: Final = re.compile(r"(?<![&\\#])#|<h[1-6]\b", re.IGNORECASE)
-_NOTICE_SIGN: Final = re.compile(r"(?<!\\)\[[^\]]*\Z")
-_SETEXT_RULE: Final = re.compile(r"[\s>]*(?:=+|-+)\s*\Z")
-_BULLET: Final = re.compile(r"[-+*]\s")
-_HASHTAG: Final = re.compile(r"#+(?:user|project)memory", re.IGNORECASE | re.ASCII)
+_HEADING_SIGN: Final = r"(?i)(?<![&\\#])#|<h[1-6]\b"
+_NOTICE_SIGN: Final = r"(?<!\\)\[[^\]]*\Z"
+_SETEXT_RULE: Final = r"[\s>]*(?:=+|-+)\s*\Z"
+_BULLET: Final = r"[-+*]\s"
+_HASHTAG: Final = r"(?ai)#+(?:user|project)memory"
 #: A code span that is a part of its sentence: a person quotes.
-_QUOTED: Final = re.compile(r"[^`\n]*`+[^\w\n`]*\w")
+_QUOTED: Final = r"[^`\n]*`+[^\w\n`]*\w"
 
 
 @cache
@@ -300,14 +300,18 @@ def _imitates_frame(found: re.Match[str]) -> bool:
     line = text[words:] if end < 0 else text[words:end]
     capitals = _in_capitals(line, _LINE_CHARS)
     lead = "".join(as_seen(found[1]))
-    if not (_notice().match(capitals) and _NOTICE_SIGN.search(lead)):
+    if not (_notice().match(capitals) and re.search(_NOTICE_SIGN, lead)):
         if not _title().match(capitals):
             return False
-        if not _HEADING_SIGN.search(lead):
-            return not _BULLET.search(lead) and _is_underlined(text, end)
-        if lead.endswith("#") and _HASHTAG.match(text, words - 1):
+        if not re.search(_HEADING_SIGN, lead):
+            return not re.search(_BULLET, lead) and _is_underlined(text, end)
+        if lead.endswith("#") and re.match(
+            _HASHTAG, text[words - 1 : end if end >= 0 else None]
+        ):
             return False  # it has no space: nobody's heading
-    return not ("`" in re.split("[#[]", lead, maxsplit=1)[0] and _QUOTED.match(line))
+    return not (
+        "`" in re.split("[#[]", lead, maxsplit=1)[0] and re.match(_QUOTED, line)
+    )
 
 
 def _is_underlined(text: str, end: int) -> bool:
@@ -315,7 +319,5 @@ def _is_underlined(text: str, end: int) -> bool:
     if end < 0:
         return False
     below = text.find("\n", end + 1)
-    return (
-        _SETEXT_RULE.match(text, end + 1, below if below >= 0 else len(text))
-        is not None
-    )
+    rule = text[end + 1 : below if below >= 0 else None]
+    return re.match(_SETEXT_RULE, rule) is not None

@@ -49,9 +49,9 @@ class Decoded(NamedTuple):
     @property
     def numbers(self) -> list[int]:
         """Which of the lines that were read those of *text* are."""
-        lines = self.text.count("\n") + 1 + len(self.left_out)
+        every = range(self.text.count("\n") + 1 + len(self.left_out))
         missing = frozenset(self.left_out)
-        return [number for number in range(lines) if number not in missing]
+        return [n for n in every if n not in missing] if missing else list(every)
 
 
 def decode(data: bytes, *, head: bytes, whole: bool) -> Decoded:

@@ -43,8 +43,9 @@ class Excerpt(NamedTuple):
         """
         if self.numbers is None:
             return tuple([lines - 1 - index for index in kept])
-        shown = {self.numbers[index - lines] for index in kept}
-        there = sorted(shown.union(self.silent))
+        there = [self.numbers[index - lines] for index in kept]
+        if self.silent:
+            there = sorted([*there, *self.silent])
         return tuple([self.last - number for number in there])
 
     def gaps(self, distances: Sequence[int], lines: int) -> tuple[tuple[int, int], ...]:
@@ -70,34 +71,45 @@ def take_excerpt(decoded: Decoded) -> Excerpt:
 
 
 def _take_lines(decoded: Decoded) -> Excerpt:
-    found = list(zip(decoded.numbers, decoded.text.split("\n"), strict=True))
-    missed = decoded.left_out
-    marks = [number for number, line in found if line.strip() in _MARKS]
-    filled = [n for n, line in found if line.strip() and line.strip() not in _MARKS]
-    first = min((*missed, *marks, *filled), default=0)
-    last = max((*missed, *marks, *filled), default=-1)
-    bottom = max(filled, default=-1)
-    top = min(filled, default=0) if decoded.whole else 0
-    shown = [
-        (number, line)
-        for number, line in found
-        if top <= number <= bottom and line.strip() not in _MARKS
-    ]
-    # Without the marks these would be blank ends too.
-    above = range(first, min([top, *missed[:1]]))
-    below = range(max([bottom, *missed[-1:]]) + 1, last)
-    blanks = [n for n, line in found if not line.strip() and (n in above or n in below)]
-    text = "\n".join([line for _, line in shown]).rstrip()
+    lines, numbers = decoded.text.split("\n"), decoded.numbers
+    marks: list[int] = []
+    for index in reversed(_signed_lines(decoded.text)):
+        if lines[index].strip() in _MARKS:
+            marks.append(numbers.pop(index))
+            del lines[index]
+    while lines and not lines[-1].strip():
+        del lines[-1], numbers[-1]
+    if decoded.whole:
+        filled = (index for index, line in enumerate(lines) if line.strip())
+        top = next(filled, 0)
+        del lines[:top], numbers[:top]
+    # Lines that are missed may stand further out than those that are left.
+    first = min((*numbers[:1], *decoded.left_out[:1]), default=0)
+    last = max((*numbers[-1:], *decoded.left_out[-1:]), default=-1)
+    text = "\n".join(lines).rstrip()
     return Excerpt(
         text=text.lstrip() if decoded.whole else text,
         whole=decoded.whole,
-        complete=decoded.whole and not missed,
+        complete=decoded.whole and not decoded.left_out,
         lead=first,
         blank_end=decoded.lines - 1 - last,
-        numbers=[number for number, _ in shown],
-        silent=[*marks, *blanks],
+        numbers=numbers,
+        silent=[number for number in marks if first < number < last],
         last=last,
     )
+
+
+def _signed_lines(text: str) -> list[int]:
+    """Indexes of lines that may be marks."""
+    found: list[int] = []
+    line, seen = 0, 0
+    at = text.find(_SIGN)
+    while at >= 0:
+        line += text.count("\n", seen, at)
+        seen = at
+        found.append(line)
+        at = text.find(_SIGN, at + 1)
+    return found
 
 
 def line_gaps(

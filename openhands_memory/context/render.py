@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 from openhands_memory.context.budget import share_budget
 from openhands_memory.context.tail import fitting_lines, keep_tail
 from openhands_memory.fences import FencedBlock
-from openhands_memory.prompts import fill
 from openhands_memory.sanitize import (
     TRUNCATION_NOTICE,
     neutralise,
@@ -63,7 +62,7 @@ def render_text(bodies: Sequence[Body], char_budget: int) -> tuple[str, list[Ren
     room = char_budget - headings - 2 * max(0, len(bodies) - 1)
     wanted = [body.chars if body.complete else max(room, 0) + 1 for body in bodies]
     shares = share_budget(wanted, room)
-    fits = [_fit(body, share) for body, share in zip(bodies, shares, strict=True)]
+    fits = [_fit(body, share, room) for body, share in zip(bodies, shares, strict=True)]
     parts = [_render(fit, share) for fit, share in zip(fits, shares, strict=True)]
     # Whole lines leave a rest: the last tier gets it first, it has more attention. What
     # was dropped by itself stays so: it would take more with it than it brings.
@@ -92,11 +91,12 @@ class _Fit(NamedTuple):
 _SAFE_ROUNDS: Final = 8
 
 
-def _fit(body: Body, share: int) -> _Fit:
+def _fit(body: Body, share: int, room: int) -> _Fit:
     """The lines of *body* that fit *share* by themselves, safe beside each other.
 
-    A line that is dropped by itself brings its neighbours together, and with them what
-    may be two halves of a tag; to escape it takes characters, which may not fit in turn.
+    At least as many as fit *room*, which no share exceeds. A line that is dropped by
+    itself brings its neighbours together, and with them what may be two halves of a tag;
+    to escape it takes characters, which may not fit in turn.
     """
     lines = body.lines
     if body.complete and body.chars <= share:
@@ -106,6 +106,8 @@ def _fit(body: Body, share: int) -> _Fit:
         fitting = fitting_lines(lines, share, first=body.first, blocks=body.blocks)
         while fitting and not lines[fitting[-1]].strip():
             del fitting[-1]  # blank, and only the last since others are dropped
+        if fitting and not _stand_together(fitting):
+            fitting = keep_tail(lines, room, blocks=body.blocks, fitting=fitting)
         if not fitting or _stand_together(fitting):
             return _Fit(body, lines, fitting)
         joined = "\n".join(map(lines.__getitem__, fitting))
@@ -141,6 +143,8 @@ def render_block(text: str) -> str:
     Its format is the SDK's (1.37.0 to 1.58.2, context/prompts/sections/dynamic.py), kept
     here so that the command line shows it without importing the SDK; a test compares.
     """
+    from openhands_memory.prompts import fill  # late: loading fills no prompt
+
     return fill("memory_block", memory=text)
 
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from openhands_memory.context.excerpt import line_gaps
 from openhands_memory.context.late import Late
 from openhands_memory.context.render import render_block
-from openhands_memory.context.survey import Survey
 from openhands_memory.layout import TierName
 
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
+
+    from openhands_memory.context.survey import Survey
 
 __all__ = ["Memory", "Status", "TierReport"]
 
@@ -51,8 +52,8 @@ class _TierFields(NamedTuple):
     #: at the end, and how far each kept line is above the last line with text.
     blank_end: int = 0
     distances: tuple[int, ...] = ()
-    late_survey: Late[Survey | None] = _UNKNOWN
-    late_sha256: Late[str | None] = _UNKNOWN
+    late_survey: "Late[Survey | None]" = _UNKNOWN
+    late_sha256: "Late[str | None]" = _UNKNOWN
 
 
 class TierReport(_TierFields):
@@ -106,7 +107,7 @@ class TierReport(_TierFields):
         return f"# {self.name.capitalize()} memory ({self.shown_as})"
 
     @property
-    def survey(self) -> Survey | None:
+    def survey(self) -> "Survey | None":
         """What only the whole file tells; None if it was not read or is too large."""
         return self.late_survey.get()
 

@@ -21,13 +21,14 @@ from openhands_memory.context.remarks import (
 )
 from openhands_memory.context.render import Body, Rendered, render_text
 from openhands_memory.context.report import Memory, TierReport
-from openhands_memory.context.whole import hash_whole, survey_whole
 from openhands_memory.errors import ConfigError, FileRefusedError
 from openhands_memory.layout import TierPlace
 from openhands_memory.options import CHAR_BUDGET, ReadOptions
+from openhands_memory.sanitize import show_line
 
 if TYPE_CHECKING:
     from openhands_memory.config import MemoryConfig, MemoryReadConfig
+    from openhands_memory.context.survey import Survey
 
 __all__ = ["load_memory", "resolve_memory", "tier_places"]
 
@@ -151,6 +152,7 @@ class _Tier(NamedTuple):
 
 
 def _read_tier(place: TierPlace, options: ReadOptions) -> _Tier:
+    place = place._replace(shown_as=show_line(place.shown_as))
     report = TierReport(place.name, place.path, place.shown_as, "absent")
     if not os.path.isabs(place.base):
         return _Tier(report._replace(warnings=(_LEADS_NOWHERE,)))
@@ -210,8 +212,8 @@ def _tier_from(
         modified_ns=tail.stat.modified_ns,
         encoding=encoding_of(decoded),
         warnings=tuple(remarks_on_file(decoded, links=tail.stat.links)),
-        late_survey=Late(lambda: survey_whole(place, tail)),
-        late_sha256=Late(lambda: hash_whole(place, tail)),
+        late_survey=Late(lambda: _survey(place, tail)),
+        late_sha256=Late(lambda: _sha256(place, tail)),
     )
     identity = tail.stat.identity
     if decoded.looks_binary:
@@ -224,6 +226,21 @@ def _tier_from(
     body, enough = safe_body(place.heading, excerpt, options.char_budget)
     lines = decoded.lines if decoded.whole else None
     return _Tier(report, body, identity, excerpt, lines, thin=not enough)
+
+
+# What takes the whole file is asked for late, if at all; so is the code for it.
+
+
+def _survey(place: TierPlace, tail: store.Tail) -> "Survey | None":
+    from openhands_memory.context.whole import survey_whole
+
+    return survey_whole(place, tail)
+
+
+def _sha256(place: TierPlace, tail: store.Tail) -> str | None:
+    from openhands_memory.context.whole import hash_whole
+
+    return hash_whole(place, tail)
 
 
 # --- Trust ------------------------------------------------------------------------------

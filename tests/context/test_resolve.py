@@ -791,7 +791,7 @@ def test_whether_a_file_is_approved_takes_its_hash_alone(
     sha256 = project(workspace).sha256
     assert sha256 is not None
     approve(workspace, sha256)
-    monkeypatch.setattr("openhands_memory.context.resolve.survey_whole", None)
+    monkeypatch.setattr("openhands_memory.context.whole.survey_whole", None)
     assert project(workspace, project_trust="ask").status == "truncated"
 
 

@@ -25,7 +25,7 @@ def test_a_survey_counts_as_an_editor_does() -> None:
 def test_blank_lines_and_marks_around_the_text_do_not_count() -> None:
     mark = "<!-- openhands-memory: generated -->"
     found = survey(f"\n \n{mark}\n\n- a fact\n\n")
-    assert found.first_line == 3
+    assert found.first_line == 5
     assert found.chars == len("- a fact")
     assert found.lines == 6
 

@@ -1,0 +1,98 @@
+"""Which lines of a file are shown, and which somebody may miss: no line is lost."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from openhands_memory import resolve_memory
+from openhands_memory.context.decode import Decoded
+from openhands_memory.context.excerpt import line_gaps, take_excerpt
+
+START = "<!-- openhands-memory: generated -->"
+END = "<!-- /openhands-memory: generated -->"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "lead", "blank_end"),
+    [
+        ("", "", 0, 0),
+        ("- a", "- a", 0, 0),
+        ("\n- a\n\n \n", "- a", 1, 2),
+        (f"{START}\n- a\n{END}\n", "- a", 1, 1),
+        (f"\n{START}\n\n- a\n\n- b\n \n{END}", "- a\n\n- b", 3, 2),
+        (f"{START}\n{END}", "", 0, 2),
+        (f"- a\n\t{START} \n- b", "- a\n- b", 0, 0),
+    ],
+)
+def test_blank_ends_and_marks_are_left_out(
+    text: str, shown: str, lead: int, blank_end: int
+) -> None:
+    found = take_excerpt(Decoded(text, "utf-8"))
+    assert (found.text, found.lead, found.blank_end) == (shown, lead, blank_end)
+    assert found.complete
+
+
+def test_gaps_are_what_is_missing_between_two_lines() -> None:
+    assert line_gaps([], first=1, last=0) == ()
+    assert line_gaps([], first=3, last=5) == ((3, 5),)
+    assert line_gaps([2, 1, 0], first=1, last=5) == ((1, 2),)
+    assert line_gaps([4, 2], first=1, last=5) == ((2, 2), (4, 5))
+    assert line_gaps([4, 3, 2, 1, 0], first=1, last=5) == ()
+
+
+pieces = st.sampled_from(
+    [
+        *["short"] * 9,
+        "",
+        "",
+        " ",
+        START,
+        END,
+        "x" * 500,
+        "x" * 3000,
+        "x" * 40_000,
+        "\0" * 5000,
+    ]
+)
+
+
+@settings(max_examples=2500, derandomize=False)
+@given(
+    st.lists(st.tuples(pieces, st.integers(1, 40)), min_size=1, max_size=12),
+    st.sampled_from(["", "\n", "\n\n \n"]),
+    st.sampled_from([300, 2000, 6000]),
+)
+def test_every_line_is_shown_or_named_as_dropped(
+    runs: list[tuple[str, int]], end: str, budget: int
+) -> None:
+    """Marks are neither, blank lines either; however far up the file is read."""
+    kinds = [
+        kind for kind, count in runs for _ in range(count if len(kind) < 999 else 1)
+    ]
+    lines = [
+        f"{number}:{kind}" if kind == "short" or kind[:1] in ("x", "\0") else kind
+        for number, kind in enumerate(kinds, start=1)
+    ]
+    with tempfile.TemporaryDirectory() as directory:
+        index = Path(directory, ".openhands", "memory", "MEMORY.md")
+        index.parent.mkdir(parents=True)
+        index.write_text("\n".join(lines) + end, encoding="utf-8")
+        tier = resolve_memory(directory, char_budget=budget).tiers[-1]
+        dropped_lines, total = tier.dropped_lines, tier.lines
+    if tier.status in ("empty", "unreadable"):
+        assert not any(":short" in line for line in lines)
+        return
+    assert total == ("\n".join(lines) + end).count("\n") + (not end and bool(lines[-1]))
+    assert dropped_lines is not None
+    dropped = {n for first, last in dropped_lines for n in range(first, last + 1)}
+    shown = set(tier.text.split("\n"))
+    for number, line in enumerate(lines, start=1):
+        if line in (START, END):
+            assert number not in dropped
+            assert line not in shown
+        elif line.strip():
+            assert (number in dropped) == (line not in shown)
+    assert max(dropped, default=0) <= len(lines)
