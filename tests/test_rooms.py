@@ -172,16 +172,17 @@ ROOMS: Final[Mapping[str, Room]] = {
     ),
     "context.whole": flow("layout", "store", "context.decode", "context.survey"),
     "context.locate": flow("config", "layout", "options", "store"),
+    "context.surroundings": flow(
+        *("store", "context.locate"),
+        # Against the directory that the process started in.
+        outside=("os.environ", "os.getcwd", "os.path.expanduser"),
+        calls=("expanduser", "getcwd"),
+    ),
     "context.resolve": flow(
         *(*GROUND, "store", "trust", "context.*"),
-        # One function asks where the user tier and the workspace are, against the
-        # directory that the process started in; ".." behind a link asks the disk. An
-        # error message names the mode and the owner of a file that may not be read.
-        outside=(
-            *("os.environ", "os.getcwd", "os.lstat"),
-            *("os.path.expanduser", "os.path.realpath"),
-        ),
-        calls=("expanduser", "getcwd", "lstat"),
+        # An error message names the mode and the owner of a file that may not be read.
+        outside=("os.lstat",),
+        calls=("lstat",),
     ),
     # For people.
     "upkeep.facts": pure("encoding", "errors"),

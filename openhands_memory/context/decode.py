@@ -30,7 +30,8 @@ class Decoded(NamedTuple):
     counted from 0 at the first line that was read, one item per bad byte;
     *looks_binary* says that it is no text; *whole* that nothing stands above what was
     read; *left_out* are lines that were read and are not in *text*: holes, and those
-    that `decode_far` was told to leave out.
+    that `decode_far` was told to leave out; where there are any, *total* counts all
+    lines that were read.
     """
 
     text: str
@@ -39,19 +40,25 @@ class Decoded(NamedTuple):
     looks_binary: bool = False
     whole: bool = True
     left_out: Sequence[int] = ()
+    total: int = 0
 
     @property
     def lines(self) -> int:
         """Lines that were read, as an editor counts them."""
+        if self.left_out:
+            return self.total
         ended = self.text.endswith("\n") or not self.text
-        return self.text.count("\n") + (not ended) + len(self.left_out)
+        return self.text.count("\n") + (not ended)
 
     @property
     def numbers(self) -> list[int]:
         """Which of the lines that were read those of *text* are."""
-        every = range(self.text.count("\n") + 1 + len(self.left_out))
+        count = self.text.count("\n") + 1
         missing = frozenset(self.left_out)
-        return [n for n in every if n not in missing] if missing else list(every)
+        every = range(count + len(missing))
+        return (
+            [n for n in every if n not in missing][:count] if missing else list(every)
+        )
 
 
 def decode(data: bytes, *, head: bytes, whole: bool) -> Decoded:
@@ -108,14 +115,18 @@ def decode_far(
             size += end - start + 1
         lines += 1
         end = start - 1
-    data = b"\n".join(reversed(taken)) + b"\n" * (blank if taken else blank - 1)
-    text, stand_in = _decode(data, "utf-8")
+    below = b"\n" * (blank if taken else blank - 1)
+    if blank and not data.endswith(b"\n"):
+        below += b" "  # a last line, be it blank
+    text, stand_in = _decode(b"\n".join(reversed(taken)) + below, "utf-8")
     found = Decoded(
         text,
         _name(mark, codec),
-        looks_binary=looks_binary(text),
+        # Where nothing is left, what was left out tells at least whether it is text.
+        looks_binary=looks_binary(text if text.strip() else data),
         whole=whole and end < 0,
         left_out=[lines - 1 - number for number in reversed(left_out)],
+        total=lines - (blank > 0 and data.endswith(b"\n")),
     )
     return _with_bad_lines(found, stand_in) if stand_in else found
 
@@ -143,6 +154,7 @@ def _without_holes(found: Decoded) -> Decoded:
     return found._replace(
         text=text,
         left_out=holes,
+        total=found.lines,
         looks_binary=nothing_else or looks_binary(text),
     )
 
@@ -158,7 +170,7 @@ def _after_first_line(data: bytes) -> bytes:
     ends = [at for at in (data.find(b"\n"), data.find(b"\r")) if at >= 0]
     first = min(ends, default=len(data))
     rest = data[first + (2 if data[first : first + 2] == b"\r\n" else 1) :]
-    # Where nothing else is left the end of a line tells at least whether it is text.
+    # Where nothing is left, what was left out tells at least whether it is text.
     if (not rest or rest.isspace()) and looks_binary(data):
         return data
     return rest

@@ -132,7 +132,11 @@ class TierReport(_TierFields):
         if self.survey is None:
             return None
         last = self.survey.lines - self.blank_end
-        return line_gaps(self.distances, first=self.survey.first_line, last=last)
+        marks = [last - mark for mark in self.survey.marks]
+        there = self.distances
+        if marks:  # also those above all that was read
+            there = sorted({*there, *marks}, reverse=True)
+        return line_gaps(there, first=self.survey.first_line, last=last)
 
     @property
     def lost_headings(self) -> tuple[tuple[int, str], ...]:

@@ -12,7 +12,7 @@ from openhands_memory.context.body import safe_body
 from openhands_memory.context.decode import Decoded, decode, decode_far
 from openhands_memory.context.excerpt import Excerpt, take_excerpt
 from openhands_memory.context.late import Late
-from openhands_memory.context.locate import Surroundings, find_hints, locate_tiers
+from openhands_memory.context.locate import find_hints, locate_tiers
 from openhands_memory.context.remarks import (
     BINARY,
     encoding_of,
@@ -21,6 +21,7 @@ from openhands_memory.context.remarks import (
 )
 from openhands_memory.context.render import Body, Rendered, render_text
 from openhands_memory.context.report import Memory, TierReport
+from openhands_memory.context.surroundings import surroundings_of
 from openhands_memory.errors import ConfigError, FileRefusedError
 from openhands_memory.layout import TierPlace
 from openhands_memory.options import CHAR_BUDGET, ReadOptions
@@ -37,26 +38,12 @@ __all__ = ["load_memory", "resolve_memory", "tier_places"]
 _MIN_WINDOW: Final = 32 * 1024
 #: So many times as much is read where that leaves most of the budget free.
 _FAR: Final = 8
-#: UTF-8 and UTF-16 take at most four bytes for a character.
-_BYTES_PER_CHAR: Final = 4
-
-
-def _current_directory() -> str:
-    try:
-        return os.getcwd()
-    except OSError:  # it was removed: a relative path stays one, and leads nowhere
-        return ""
-
-
 _LEADS_NOWHERE: Final = (
     "not looked for: its path is relative, and the current directory was removed; "
     "give an absolute one"
 )
-
-
-#: Where a relative OH_PERSISTENCE_DIR starts: captured once, as OpenHands SDK 1.58.2
-#: does (utils/path.py), so that a later chdir does not move the user tier.
-_START_DIR: Final = _current_directory()
+#: UTF-8 and UTF-16 take at most four bytes for a character.
+_BYTES_PER_CHAR: Final = 4
 
 
 def load_memory(
@@ -99,7 +86,7 @@ def resolve_memory(
         return Memory(None, CHAR_BUDGET if char_budget is None else char_budget)
     if char_budget not in (None, options.char_budget):
         options = options._replace(char_budget=char_budget)
-    around = _surroundings(workspace)
+    around = surroundings_of(workspace)
     tiers = [_read_tier(place, options) for place in locate_tiers(around, options)]
     text, reports = _render(_drop_duplicate(tiers), options.char_budget)
     hints = Late(lambda: tuple(find_hints(around, options)))
@@ -120,22 +107,7 @@ def tier_places(
     workspace: str | os.PathLike[str], options: ReadOptions | None = None
 ) -> list[TierPlace]:
     """Where the tiers of *workspace* are, whether or not there is anything."""
-    return locate_tiers(_surroundings(workspace), options or ReadOptions())
-
-
-def _surroundings(workspace: str | os.PathLike[str]) -> Surroundings:
-    home = os.path.expanduser("~")
-    persistence = os.environ.get("OH_PERSISTENCE_DIR")
-    if persistence:
-        persistence = os.path.join(_START_DIR, os.path.expanduser(persistence))
-    workspace = os.path.join(_current_directory(), os.path.expanduser(workspace))
-    # Where a link is followed by "..", only the file system knows the way.
-    tidy = store.real_path if ".." in workspace else os.path.normpath
-    return Surroundings(
-        workspace=tidy(workspace),
-        home=home if os.path.isabs(home) else None,
-        persistence_dir=os.path.normpath(persistence) if persistence else None,
-    )
+    return locate_tiers(surroundings_of(workspace), options or ReadOptions())
 
 
 class _Tier(NamedTuple):
@@ -147,7 +119,7 @@ class _Tier(NamedTuple):
     excerpt: Excerpt | None = None
     #: Lines of the file, if it was read whole.
     lines: int | None = None
-    #: Whether most of the budget stays free while there is more of the file.
+    #: Whether lines further up the file could change most of this.
     thin: bool = False
 
 
@@ -217,7 +189,8 @@ def _tier_from(
     )
     identity = tail.stat.identity
     if decoded.looks_binary:
-        return _Tier(report._replace(status="unreadable", warnings=(BINARY,)))
+        report = report._replace(status="unreadable", warnings=(BINARY,))
+        return _Tier(report, thin=not decoded.whole)
     excerpt = take_excerpt(decoded)
     if excerpt.complete and not excerpt.text:
         return _Tier(report._replace(status="empty"), None, identity)

@@ -20,12 +20,14 @@ class Survey(NamedTuple):
     """Facts of a whole file.
 
     Attributes: *lines* counts all; *first_line* is the number of the first one with
-    text; *chars* counts what may be shown; *headings* are Markdown headings as (line,
-    title); *newest_date* is the latest ISO date in the text.
+    text, *marks* are lines that nobody misses; *chars* counts what may be shown;
+    *headings* are Markdown headings as (line, title); *newest_date* is the latest ISO
+    date in the text.
     """
 
     lines: int
     first_line: int
+    marks: tuple[int, ...]
     chars: int
     headings: tuple[tuple[int, str], ...]
     newest_date: str | None
@@ -41,6 +43,7 @@ def survey_file(decoded: Decoded) -> Survey:
     return Survey(
         lines=decoded.lines,
         first_line=excerpt.lead + 1,
+        marks=tuple([number + 1 for number in excerpt.silent]),
         chars=len(excerpt.text),
         headings=headings,
         newest_date=max(re.findall(_DATE, decoded.text), default=None),

@@ -196,6 +196,8 @@ def test_a_blank_end_is_counted_and_not_taken_for_text() -> None:
     assert found.text == "- one\n\n\n"
     assert found.lines == 3
     assert far(b" \n" * 9).text.strip() == ""
+    for data in (b"- a\n\n ", b"x" * 99 + b"\n ", b"- a  ", b"x" * 99 + b"  "):
+        assert far(data).lines == len(data.splitlines())
 
 
 def test_bad_lines_count_those_that_are_left_out() -> None:
