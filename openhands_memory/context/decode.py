@@ -119,11 +119,12 @@ def decode_far(
     if blank and not data.endswith(b"\n"):
         below += b" "  # a last line, be it blank
     text, stand_in = _decode(b"\n".join(reversed(taken)) + below, "utf-8")
+    # Where nothing is left, what was left out tells at least whether it is text.
+    any_text = b"\0" not in data or bool(text.strip())
     found = Decoded(
         text,
         _name(mark, codec),
-        # Where nothing is left, what was left out tells at least whether it is text.
-        looks_binary=looks_binary(text if text.strip() else data),
+        looks_binary=looks_binary(text if any_text else data),
         whole=whole and end < 0,
         left_out=[lines - 1 - number for number in reversed(left_out)],
         total=lines - (blank > 0 and data.endswith(b"\n")),

@@ -32,8 +32,10 @@ def keep_tail(
     if fitting is None:
         fitting = fitting_lines(lines, room, first=first, blocks=blocks)
     room -= len(TRUNCATION_NOTICE)
-    used = list(accumulate([len(lines[i]) + 1 for i in reversed(fitting)]))
-    kept = fitting[len(fitting) - bisect_right(used, room) :]
+    used = list(accumulate(map(len, map(lines.__getitem__, reversed(fitting)))))
+    counts = range(len(used))
+    count = bisect_right(counts, room, key=lambda at: used[at] + at + 1)
+    kept = fitting[len(fitting) - count :]
     for top, bottom in blocks:
         if kept and top < kept[0] <= bottom:
             return [index for index in kept if index > bottom]

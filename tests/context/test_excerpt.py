@@ -58,7 +58,7 @@ KINDS = {
 kinds = st.sampled_from([*["short"] * 5, *KINDS])
 
 
-@settings(max_examples=2500, derandomize=False)
+@settings(max_examples=100)
 @given(
     st.lists(st.tuples(kinds, st.integers(1, 40)), min_size=1, max_size=12),
     st.sampled_from(["", "\n", "\n\n \n"]),
