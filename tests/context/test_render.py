@@ -230,7 +230,7 @@ def test_no_tier_could_take_its_next_line_in_what_is_left_free(
 
 
 def test_the_block_is_the_sdks_byte_for_byte() -> None:
-    if importlib.util.find_spec("openhands.sdk") is None:
+    if importlib.util.find_spec("openhands") is None:
         pytest.skip("the OpenHands SDK is not installed")
     dynamic = pytest.importorskip("openhands.sdk.context.prompts.sections.dynamic")
 
