@@ -21,6 +21,18 @@ from pathlib import Path
 TARGET = 3.0
 NOTHING = "python -c pass"
 IMPORTS = ("argparse", "platformdirs", "pydantic")
+#: Without a target: they read, write or ask more than a hook does at each start.
+MORE = (
+    ("lint",),
+    ("search", "cache"),
+    ("add", "the build needs a clean cache"),
+    ("log", "built it"),
+    ("history",),
+    ("diff",),
+    ("undo", "none"),
+    ("forget", "no such fact"),
+    ("export",),
+)
 GIT_IDENTITY = ("-c", "user.name=benchmark", "-c", "user.email=benchmark@localhost")
 
 
@@ -30,6 +42,7 @@ def main() -> None:
     parser.add_argument(
         "--sdk", action="store_true", help="the import of openhands.sdk too: a minute"
     )
+    parser.add_argument("--all", action="store_true", help="more of the commands")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as root:
         workspace, home = make_workspace(Path(root))
@@ -37,7 +50,9 @@ def main() -> None:
         # Compiled modules are kept, as they are when a package is installed.
         for name in ("OH_PERSISTENCE_DIR", "PYTHONDONTWRITEBYTECODE"):
             environment.pop(name, None)
-        ours = {name: [*program(), name] for name in ("--version", "show", "status")}
+        aimed = {name: [*program(), name] for name in ("--version", "show", "status")}
+        more = {" ".join(words): [*program(), *words] for words in MORE}
+        ours = aimed | (more if args.all else {})
         others = {
             f"import {name}": [sys.executable, "-c", f"import {name}"]
             for name in (*IMPORTS, *(["openhands.sdk"] if args.sdk else []))
@@ -49,9 +64,9 @@ def main() -> None:
     print("| | ms | times a bare Python | target | |\n|---|---|---|---|---|")
     for name, seconds in best.items():
         ratio = seconds / best[NOTHING]
-        target = f"at most {TARGET:g}" if name in ours else ""
+        target = f"at most {TARGET:g}" if name in aimed else ""
         met = ("ok" if ratio <= TARGET else "missed") if target else ""
-        shown = f"openhands-memory {name}" if target else name
+        shown = f"openhands-memory {name}" if name in ours else name
         print(f"| `{shown}` | {1000 * seconds:.1f} | {ratio:.2f} | {target} | {met} |")
 
 
@@ -96,11 +111,14 @@ def fastest(
             if "openhands.sdk" in name and turn not in (1, 2):
                 continue
             start = time.perf_counter()
-            subprocess.run(
-                command, cwd=workspace, env=environment, check=True, capture_output=True
+            done = subprocess.run(
+                command, cwd=workspace, env=environment, check=False, capture_output=True
             )
+            seconds = time.perf_counter() - start
+            if done.returncode > 1:  # 1 is an answer: something, or nothing, was found
+                sys.exit(f"{name} failed: {done.stderr.decode()}")
             if turn:
-                best[name] = min(best[name], time.perf_counter() - start)
+                best[name] = min(best[name], seconds)
     return best
 
 

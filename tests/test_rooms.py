@@ -171,7 +171,7 @@ ROOMS: Final[Mapping[str, Room]] = {
         "context.render",
     ),
     "context.whole": flow("layout", "store", "context.decode", "context.survey"),
-    "context.locate": flow("config", "layout", "options", "store"),
+    "context.locate": flow("layout", "options", "sanitize", "store"),
     "context.surroundings": flow(
         *("store", "context.locate"),
         # Against the directory that the process started in.

@@ -17,6 +17,7 @@ from openhands_memory.layout import (
     user_place,
 )
 from openhands_memory.options import ReadOptions
+from openhands_memory.sanitize import show_line
 
 __all__ = ["Surroundings", "find_hints", "locate_tiers"]
 
@@ -47,7 +48,9 @@ def locate_tiers(around: Surroundings, options: ReadOptions) -> list[TierPlace]:
 @lru_cache(maxsize=16)  # links only decide how it is shown, and take long to follow
 def _user_place(home: str | None, persistence_dir: str | None) -> TierPlace | None:
     real = store.real_path
-    return user_place(home=home, persistence_dir=persistence_dir, real=real)
+    place = user_place(home=home, persistence_dir=persistence_dir, real=real)
+    # The environment may name anything: not even a path ends the frame.
+    return place and place._replace(shown_as=show_line(place.shown_as))
 
 
 def _tier_in_parent(project: TierPlace) -> TierPlace | None:

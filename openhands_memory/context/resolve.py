@@ -25,7 +25,6 @@ from openhands_memory.context.surroundings import surroundings_of
 from openhands_memory.errors import ConfigError, FileRefusedError
 from openhands_memory.layout import TierPlace
 from openhands_memory.options import CHAR_BUDGET, ReadOptions
-from openhands_memory.sanitize import show_line
 
 if TYPE_CHECKING:
     from openhands_memory.config import MemoryConfig, MemoryReadConfig
@@ -124,7 +123,6 @@ class _Tier(NamedTuple):
 
 
 def _read_tier(place: TierPlace, options: ReadOptions) -> _Tier:
-    place = place._replace(shown_as=show_line(place.shown_as))
     report = TierReport(place.name, place.path, place.shown_as, "absent")
     if not os.path.isabs(place.base):
         return _Tier(report._replace(warnings=(_LEADS_NOWHERE,)))
