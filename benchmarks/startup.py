@@ -112,7 +112,11 @@ def fastest(
                 continue
             start = time.perf_counter()
             done = subprocess.run(
-                command, cwd=workspace, env=environment, check=False, capture_output=True
+                command,
+                cwd=workspace,
+                env=environment,
+                check=False,
+                capture_output=True,
             )
             seconds = time.perf_counter() - start
             if done.returncode > 1:  # 1 is an answer: something, or nothing, was found
