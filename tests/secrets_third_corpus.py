@@ -335,7 +335,7 @@ keyboard: Keychron K2 v2
 - API密钥:见保险库
 Username: ops\nHost: nas
 Your password will expire in 14 days.
-Initial root password: see /root/.initial_password
+Initial root password: see /var/lib/app/initial_password
 [INFO] Generated admin password, see secret argocd-initial-admin-secret
 $ op read op://Ops/nas/password > /dev/null
 $ cat /run/secrets/db_password | wc -c\n33
