@@ -181,3 +181,34 @@ def test_the_driver_says_what_it_needs(capsys: pytest.CaptureFixture[str]) -> No
     assert "give it %O %A %B %P" in capsys.readouterr().err
     assert main(["merge", "--driver", "no-1", "no-2", "no-3"]) == 2
     assert "no-1: could not be read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_the_command_that_init_shows_works_with_and_without_the_program(
+    installed: bool,
+    repository: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Without it git's own merge is used, so that neither side is lost in silence."""
+    assert main(["init", "--share", "--workspace", str(repository)]) == 0
+    shown = capsys.readouterr().err.partition("git config ")[2]
+    subprocess.run(["sh", "-c", f"git config {shown}"], cwd=repository, check=True)
+    if installed:
+        program = tmp_path / "bin" / "openhands-memory"
+        program.parent.mkdir()
+        program.write_text(
+            f"#!/bin/sh\nexec '{sys.executable}' -m openhands_memory \"$@\"\n"
+        )
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    else:
+        monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    start = "# Traps\n- tides in millimetres\n- port is 80\n"
+    branches(repository, MEMORY, f"{start}- ours\n", f"{start}- theirs\n")
+    git(repository, "merge", "-q", "--no-edit", "theirs", code=0 if installed else 1)
+    merged = (repository / MEMORY).read_text()
+    assert "- ours\n" in merged
+    assert "- theirs\n" in merged
+    assert ("<<<<<<<" in merged) is not installed
