@@ -23,7 +23,7 @@ from openhands_memory.upkeep.search_index import (
     search,
 )
 
-SEQUENCES = int(os.environ.get("SEARCH_SEQUENCES", "500"))
+SEQUENCES = int(os.environ.get("SEARCH_SEQUENCES", "2000"))
 
 
 @pytest.fixture
