@@ -25,11 +25,11 @@ except ImportError:  # Windows: writers of ours are not kept apart there
     fcntl = None
 
 __all__ = [
+    "BeforeWrite",
     "Written",
     "append_record",
     "change_file",
     "create_file",
-    "replace_file",
     "replace_private_file",
 ]
 
@@ -156,22 +156,6 @@ def create_file(
             os.unlink(temporary, dir_fd=parent)
         os.fsync(parent)
     return True
-
-
-def replace_file(path: str, data: bytes, *, expected: bytes) -> None:
-    """Write *data* to the file at *path*, which must still hold *expected*.
-
-    Raises:
-        MemoryFileError: It changed meanwhile, or could not be written.
-    """
-
-    def change(found: bytes | None) -> bytes:
-        if found != expected:
-            raise MemoryFileError(path, "was changed meanwhile", "Look at it again.")
-        return data
-
-    directory, name = os.path.split(os.path.realpath(path))
-    change_file(TierPlace("project", directory, (name,), name, confined=True), change)
 
 
 def replace_private_file(path: str, data: bytes) -> None:

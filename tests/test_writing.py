@@ -18,7 +18,6 @@ from openhands_memory.writing import (
     append_record,
     change_file,
     create_file,
-    replace_file,
     replace_private_file,
 )
 
@@ -224,15 +223,6 @@ def test_what_a_dead_writer_left_is_swept(index: Path, tmp_path: Path) -> None:
     (index.parent / ".mine.tmp").write_bytes(b"a person's")
     change_file(project_place(str(tmp_path)), add_two)
     assert names(index.parent) == [".mine.tmp", "MEMORY.md"]
-
-
-def test_a_file_that_changed_since_it_was_read_is_not_replaced(tmp_path: Path) -> None:
-    file = tmp_path / "notes.md"
-    file.write_bytes(b"now")
-    with pytest.raises(MemoryFileError, match="was changed meanwhile"):
-        replace_file(str(file), b"ours", expected=b"before")
-    replace_file(str(file), b"ours", expected=b"now")
-    assert file.read_bytes() == b"ours"
 
 
 # --- Appending ----------------------------------------------------------------------------

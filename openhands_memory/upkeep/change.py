@@ -17,7 +17,7 @@ from openhands_memory.upkeep.history import (
     read_history,
     record_write,
 )
-from openhands_memory.writing import Written
+from openhands_memory.writing import BeforeWrite, Written
 
 __all__ = [
     "append_to",
@@ -45,18 +45,7 @@ def change(
         MemoryFileError: The file could not be written; it is as it was.
     """
 
-    def remember(written: Written) -> None:
-        root = str(trust.state_directory())
-        record_write(
-            root,
-            place.path,
-            written,
-            now=now,
-            writer=writer,
-            reason=reason,
-            undoes=undoes,
-        )
-
+    remember = _remember(place, now, writer, reason, undoes)
     written = writing.change_file(place, by, before_write=remember)
     _keep_approval(place, written)
     return written
@@ -71,10 +60,7 @@ def create(
         MemoryFileError: It could not be created.
     """
 
-    def remember(written: Written) -> None:
-        root = str(trust.state_directory())
-        record_write(root, place.path, written, now=now, writer=writer, reason=reason)
-
+    remember = _remember(place, now, writer, reason)
     return writing.create_file(place, data, before_write=remember)
 
 
@@ -87,11 +73,31 @@ def append_to(
         MemoryFileError: The log could not be written; it is as it was.
     """
 
-    def remember(written: Written) -> None:
-        root = str(trust.state_directory())
-        record_write(root, place.path, written, now=now, writer=writer, reason=reason)
-
+    remember = _remember(place, now, writer, reason)
     return writing.append_record(place, record, before_write=remember)
+
+
+def _remember(
+    place: TierPlace,
+    now: datetime,
+    writer: str,
+    reason: str,
+    undoes: str | None = None,
+) -> BeforeWrite:
+    """What puts a write into the history, before it is made."""
+
+    def remember(written: Written) -> None:
+        record_write(
+            str(trust.state_directory()),
+            place.path,
+            written,
+            now=now,
+            writer=writer,
+            reason=reason,
+            undoes=undoes,
+        )
+
+    return remember
 
 
 def newest_undoable(history: list[HistoryEntry]) -> HistoryEntry | None:

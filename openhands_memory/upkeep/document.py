@@ -15,6 +15,7 @@ from openhands_memory.layout import GENERATED_END, GENERATED_START
 
 __all__ = [
     "BULLET",
+    "HEADING",
     "Document",
     "Entry",
     "FileText",
@@ -31,7 +32,7 @@ _MAX_ENTRY_LINES: Final = 40
 
 BULLET: Final = re.compile(r"(\s*)(?:[-*+]|\d{1,9}[.)])[ \t]+(?=\S)")
 _LINE_END: Final = re.compile(r"(\r\n|\r|\n)")
-_HEADING: Final = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
+HEADING: Final = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
 #: Rules, empty bullets and the lines that fence off the generated part, stripped.
 _SILENT: Final = re.compile(
     r"(?:[-*_][ \t]*){3,}|[-*+]|<!-- /?openhands-memory: \w+ -->"
@@ -196,7 +197,7 @@ def _entries(document: Document, most_lines: int) -> Iterator[Entry]:
     headings: list[tuple[int, str]] = []
     for start, end, kind in _spans(document, most_lines):
         above = tuple(title for _, title in headings)
-        if kind == "heading" and (heading := _HEADING.match(lines[start])):
+        if kind == "heading" and (heading := HEADING.match(lines[start])):
             depth = len(heading[1])
             headings = [h for h in headings if h[0] < depth]
             above = tuple(title for _, title in headings)
@@ -235,7 +236,7 @@ def _kind(line: str, kind: str, *, gap: bool) -> str:
         return "blank"
     stripped = line.lstrip()
     first = stripped[0]
-    if first == "#" and _HEADING.match(line):
+    if first == "#" and HEADING.match(line):
         return "heading"
     if first in "-*_+<" and _SILENT.fullmatch(stripped.rstrip()):
         return "silent"

@@ -5,10 +5,10 @@ The marks of the generated part begin a section too, so that what a person wrote
 was generated are kept apart.
 """
 
-import re
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from openhands_memory.upkeep.document import (
+    HEADING,
     Document,
     Entry,
     fact_key,
@@ -22,8 +22,6 @@ __all__ = [
     "facts_of",
     "sections_of",
 ]
-
-_HEADING: Final = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
 
 
 class Heading(NamedTuple):
@@ -99,7 +97,7 @@ class Section:
 
 def as_heading(line: str) -> Heading | None:
     """*line* as a heading, if it is one."""
-    found = _HEADING.match(line)
+    found = HEADING.match(line)
     if not found:
         return None
     title = found[2].rstrip()
