@@ -18,10 +18,17 @@ __all__ = [
     "GENERATED_END",
     "GENERATED_START",
     "INDEX_NAME",
+    "MERGED_NAME",
     "PROJECT_MEMORY_DIR",
+    "RAW_MEMORIES",
     "SANDBOX_INDEX_NAME",
+    "SELECTION_NAME",
+    "SKILLS",
+    "SUMMARIES",
+    "GeneratedFiles",
     "TierName",
     "TierPlace",
+    "generated_files",
     "log_place",
     "project_place",
     "sandbox_place",
@@ -123,3 +130,65 @@ def sandbox_place(workspace: str, memories_dir: str) -> TierPlace:
     """The only tier of the sandbox layout, whose heading names its own index."""
     below = (*memories_dir.split("/"), SANDBOX_INDEX_NAME)
     return TierPlace("project", workspace, below, "/".join(below), confined=True)
+
+
+# --- What generation writes -------------------------------------------------------------
+
+#: Below the memory directory (OpenAI Agents SDK 0.22, sandbox/memory).
+RAW_MEMORIES: Final = "raw_memories"
+MERGED_NAME: Final = "raw_memories.md"
+SUMMARIES: Final = "rollout_summaries"
+SKILLS: Final = "skills"
+SELECTION_NAME: Final = "phase_two_selection.json"
+
+
+class GeneratedFiles(NamedTuple):
+    """Where one layout keeps what conversations leave behind.
+
+    Attributes: *memories_dir* and *sessions_dir* are relative to *workspace*, with
+    ``/`` between their parts; *index_name* is the injected file; *handbook_name* the one
+    that is searched on demand, where there is one.
+    """
+
+    workspace: str
+    memories_dir: str
+    sessions_dir: str
+    index_name: str
+    handbook_name: str | None = None
+
+    @property
+    def directory(self) -> str:
+        """The memory directory's path."""
+        return os.path.join(self.workspace, *self.memories_dir.split("/"))
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The files that consolidation edits, the injected one last."""
+        handbook = (self.handbook_name,) if self.handbook_name else ()
+        return (*handbook, self.index_name)
+
+    def place(self, *below: str) -> TierPlace:
+        """A file below the memory directory."""
+        return self._confined(self.memories_dir, below)
+
+    def rollout(self, rollout_id: str) -> TierPlace:
+        """The record of one conversation."""
+        return self._confined(self.sessions_dir, (f"{rollout_id}.jsonl",))
+
+    def _confined(self, directory: str, below: tuple[str, ...]) -> TierPlace:
+        parts = (*directory.split("/"), *below)
+        return TierPlace(
+            "project", self.workspace, parts, "/".join(parts), confined=True
+        )
+
+
+def generated_files(
+    workspace: str, *, memories_dir: str | None = None, sessions_dir: str | None = None
+) -> GeneratedFiles:
+    """The files of the sandbox layout, or of the OpenHands layout without directories."""
+    if memories_dir is None or sessions_dir is None:
+        sessions = f"{PROJECT_MEMORY_DIR}/sessions"
+        return GeneratedFiles(workspace, PROJECT_MEMORY_DIR, sessions, INDEX_NAME)
+    return GeneratedFiles(
+        workspace, memories_dir, sessions_dir, SANDBOX_INDEX_NAME, INDEX_NAME
+    )

@@ -20,13 +20,16 @@ __all__ = [
     "exists",
     "files_below",
     "leads_out",
+    "list_names",
     "main_checkout",
     "names_in",
     "read_all",
     "read_bytes",
+    "read_lines",
     "read_one_line",
     "read_tail",
     "real_path",
+    "stat_file",
     "with_parents",
 ]
 
@@ -110,10 +113,55 @@ def read_bytes(place: TierPlace, limit: int) -> bytes:
     return tail.data
 
 
+def read_lines(place: TierPlace, *, limit: int) -> Iterator[bytes | None]:
+    """The lines of a file of any size, each with its end, which is a line feed.
+
+    None stands for one of more than *limit* bytes; no more than that is held at once.
+
+    Raises:
+        FileNotFoundError: There is none. As the following, when the first is asked for.
+        FileRefusedError: There is something that must not be read.
+        OSError: It could not be read.
+    """
+    descriptor = open_index(place)
+    try:
+        yield from _lines(descriptor, limit)
+    finally:
+        os.close(descriptor)
+
+
 def leads_out(place: TierPlace) -> bool:
     """Whether a link takes the tier's directory out of the base it must stay below."""
     directory = os.path.realpath(place.directory)
     return place.confined and not is_below(directory, os.path.realpath(place.base))
+
+
+def stat_file(place: TierPlace) -> FileStat:
+    """What the file at *place* is, opened as for reading.
+
+    Raises:
+        FileNotFoundError: There is none.
+        FileRefusedError: There is something that must not be read.
+        OSError: It could not be opened.
+    """
+    descriptor = open_index(place)
+    try:
+        return _stat(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def list_names(beside: TierPlace) -> list[str]:
+    """All names in the directory that *beside* stands in.
+
+    Raises:
+        FileNotFoundError: There is no such directory.
+        FileRefusedError: A link leads out of the base that it must stay below.
+        OSError: It could not be listed.
+    """
+    if leads_out(beside):
+        raise FileRefusedError(beside.directory, "a link leads outside the workspace")
+    return os.listdir(beside.directory)
 
 
 def names_in(directory: str, limit: int = 10_000) -> list[str]:
@@ -159,6 +207,27 @@ def _read(descriptor: int, start: int, size: int) -> bytes:
         parts.append(part)
         size -= len(part)
     return b"".join(parts)
+
+
+#: Bytes that are read at once where a file is read from its beginning.
+_CHUNK: Final = 256 * 1024
+#: A line, or the beginning of one; `splitlines` would end it at a carriage return too.
+_LINE: Final = rb"[^\n]*\n|[^\n]+"
+
+
+def _lines(descriptor: int, limit: int) -> Iterator[bytes | None]:
+    parts: list[bytes] = []  # of a line whose end was not seen yet
+    size = 0
+    while chunk := os.read(descriptor, _CHUNK):
+        for part in re.findall(_LINE, chunk):
+            size += len(part)
+            if size <= limit:
+                parts.append(part)
+            if part.endswith(b"\n"):
+                yield b"".join(parts) if size <= limit else None
+                parts, size = [], 0
+    if size:
+        yield b"".join(parts) if size <= limit else None
 
 
 def _stat(descriptor: int) -> FileStat:

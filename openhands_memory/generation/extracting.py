@@ -1,0 +1,197 @@
+"""Pending rollouts become raw memories and rollout summaries.
+
+Flow: finds what is pending, asks the first model, writes two files for each rollout.
+"""
+
+from typing import Final, NamedTuple
+
+from openhands_memory import store
+from openhands_memory.errors import MemoryFileError
+from openhands_memory.generation.extraction import (
+    Extracted,
+    Nothing,
+    Problem,
+    extraction_system,
+    extraction_task,
+    masked,
+    parse_extraction,
+    repair_request,
+    safe_slug,
+)
+from openhands_memory.generation.files import (
+    Rollout,
+    find_rollouts,
+    keep_extracted,
+    load_raw_memories,
+)
+from openhands_memory.generation.ledger import Ledger, State
+from openhands_memory.generation.models import (
+    CapReachedError,
+    ContextTooLongError,
+    ModelCallError,
+)
+from openhands_memory.generation.raw_memory import Header, Kept, summary_name
+from openhands_memory.generation.report import Failure
+from openhands_memory.generation.rollout import LINE_LIMIT, Gathered, gather
+from openhands_memory.generation.state import save_ledger
+from openhands_memory.generation.work import Tally, Work
+from openhands_memory.layout import SUMMARIES, GeneratedFiles
+
+__all__ = ["extract_pending", "pending_rollouts"]
+
+#: A model that did not answer this often in a row is not asked about the next rollout.
+_MOST_SILENT: Final = 3
+#: How often a rollout is halved that is too much for the model.
+_HALVINGS: Final = 4
+
+
+def pending_rollouts(files: GeneratedFiles, ledger: Ledger) -> list[Rollout]:
+    """The rollouts that are to be extracted, in their order.
+
+    Raises:
+        MemoryFileError: The rollouts cannot be listed.
+    """
+    return [r for r in find_rollouts(files) if ledger.is_pending(r.rollout_id, r.size)]
+
+
+class _Step(NamedTuple):
+    """What became of one rollout."""
+
+    state: State
+    reason: str = ""
+    stage: str = "extraction"
+
+
+def extract_pending(work: Work, ledger: Ledger, tally: Tally) -> Ledger:
+    """Extract what is pending; the ledger after it, which is on disk at every moment.
+
+    Raises:
+        CapReachedError: A cap is reached; what was not done is pending still.
+        MemoryFileError: Rollouts or raw memories cannot be listed.
+    """
+    kept = load_raw_memories(work.files)
+    todo = pending_rollouts(work.files, ledger)
+    silent = 0
+    for number, rollout in enumerate(todo):
+        tally.pending = len(todo) - number
+        work.progress(f"extracting rollout {number + 1} of {len(todo)}")
+        calls = work.meter.calls
+        try:
+            step = _extract(work, rollout, kept.get(rollout.rollout_id), tally)
+            silent = 0
+            if step is None:
+                ledger = _known(work, ledger, rollout)
+                continue
+        except ModelCallError as error:
+            step = _Step("failed", str(error), "model")
+            silent += 1
+        except MemoryFileError as error:
+            step = _Step("failed", f"{error.path}: {error.problem}", "file")
+        except CapReachedError as error:
+            if work.meter.calls > calls:  # this one was begun, and took it there
+                _note(work, ledger, tally, rollout, _Step("failed", str(error), "cap"))
+            raise
+        ledger = _note(work, ledger, tally, rollout, step)
+        tally.pending -= 1
+        if silent == _MOST_SILENT:
+            break
+    return ledger
+
+
+def _known(work: Work, ledger: Ledger, rollout: Rollout) -> Ledger:
+    ledger = ledger.with_outcome(rollout.rollout_id, rollout.size, "extracted")
+    save_ledger(work.files.directory, ledger)
+    return ledger
+
+
+def _note(
+    work: Work, ledger: Ledger, tally: Tally, rollout: Rollout, step: _Step
+) -> Ledger:
+    if step.state == "failed":
+        tally.failed.append(Failure(rollout.rollout_id, step.stage, step.reason))
+    elif step.state == "empty":
+        tally.empty += 1
+    else:
+        tally.extracted += 1
+    ledger = ledger.with_outcome(
+        rollout.rollout_id, rollout.size, step.state, step.reason
+    )
+    save_ledger(work.files.directory, ledger)
+    return ledger
+
+
+def _extract(
+    work: Work, rollout: Rollout, known: Kept | None, tally: Tally
+) -> _Step | None:
+    """Extract one rollout; None if that was done before, and only the ledger lost."""
+    room = work.models.rollout_chars()
+    gathered = _gather(rollout, room)
+    tally.damaged_lines += gathered.damaged_count
+    if not gathered.segments:
+        if gathered.damaged_count:
+            return _Step("failed", "no line of it could be read", "file")
+        return _Step("empty")
+    if known and known.header.updated_at == gathered.updated_at:
+        return None
+    answer = _ask(work, rollout, gathered, room)
+    if isinstance(answer, Problem):
+        return _Step("failed", answer.reason)
+    if isinstance(answer, Nothing):
+        if known:  # what it was worth when it was shorter, it still is
+            summary = known.header.rollout_summary_file
+            _keep(work, _header(rollout, gathered, summary), known.body)
+        return _Step("empty")
+    answer = masked(answer, work.mask)
+    name = summary_name(rollout.rollout_id, safe_slug(answer.rollout_slug))
+    header = _header(rollout, gathered, f"{SUMMARIES}/{name}")
+    _keep(work, header, answer.raw_memory, answer.rollout_summary)
+    return _Step("extracted")
+
+
+def _gather(rollout: Rollout, room: int) -> Gathered:
+    try:
+        return gather(store.read_lines(rollout.place, limit=LINE_LIMIT), room=room)
+    except MemoryFileError:
+        raise
+    except OSError as error:
+        problem = f"could not be read: {(error.strerror or str(error)).lower()}"
+        raise MemoryFileError(rollout.place.path, problem) from error
+
+
+def _ask(
+    work: Work, rollout: Rollout, gathered: Gathered, room: int
+) -> Extracted | Nothing | Problem:
+    """What the model makes of a rollout, asked once more if its answer has a problem."""
+    system = extraction_system(work.extra_prompt)
+    for halving in range(_HALVINGS + 1):
+        task = extraction_task(gathered)
+        try:
+            answer = parse_extraction(work.models.complete(system, task))
+            if isinstance(answer, Problem):
+                again = f"{task}\n\n{repair_request(answer)}"
+                answer = parse_extraction(work.models.complete(system, again))
+        except ContextTooLongError:
+            if halving == _HALVINGS:
+                raise
+            room //= 2
+            gathered = _gather(rollout, room)
+        else:
+            return answer
+    raise AssertionError
+
+
+def _header(rollout: Rollout, gathered: Gathered, summary: str) -> Header:
+    return Header(
+        rollout_id=rollout.rollout_id,
+        updated_at=gathered.updated_at,
+        rollout_path=rollout.place.shown_as,
+        rollout_summary_file=summary,
+        terminal_state=gathered.terminal_state,
+    )
+
+
+def _keep(
+    work: Work, header: Header, raw_memory: str, summary: str | None = None
+) -> None:
+    with work.meter.writing():
+        keep_extracted(work.files, header, raw_memory=raw_memory, summary=summary)

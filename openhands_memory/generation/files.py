@@ -1,0 +1,197 @@
+"""The files of generation on disk, read and written one by one.
+
+Flow: asks `store` and `writing`. What cannot be read is an error, never nothing: a raw
+memory that is overlooked would count as removed.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from typing import Final, NamedTuple
+
+from openhands_memory import store, writing
+from openhands_memory.errors import FileRefusedError, MemoryFileError
+from openhands_memory.generation.raw_memory import (
+    Header,
+    Kept,
+    parse_memory,
+    render_memory,
+)
+from openhands_memory.generation.rollout import is_safe_id
+from openhands_memory.generation.selection import Consolidated, parse_consolidated
+from openhands_memory.layout import (
+    RAW_MEMORIES,
+    SELECTION_NAME,
+    SUMMARIES,
+    GeneratedFiles,
+    TierPlace,
+)
+
+__all__ = [
+    "Rollout",
+    "digest",
+    "drop_file",
+    "find_rollouts",
+    "keep_extracted",
+    "load_consolidated",
+    "load_raw_memories",
+    "load_summaries",
+    "read_or_none",
+    "replace_text",
+    "summaries_of",
+]
+
+#: Bytes of the largest Markdown file that is read.
+_SIZE_LIMIT: Final = 4 * 1024 * 1024
+
+
+class Rollout(NamedTuple):
+    """A rollout on disk: its id, where it stands, its *size* in bytes, its age."""
+
+    rollout_id: str
+    place: TierPlace
+    size: int
+    modified_ns: int
+
+
+def find_rollouts(files: GeneratedFiles) -> list[Rollout]:
+    """All rollouts, those first that were last written to longest ago.
+
+    Raises:
+        MemoryFileError: Their directory could not be listed.
+    """
+    found: list[Rollout] = []
+    for name in _names(files.rollout("x"), ".jsonl"):
+        rollout_id = name.removesuffix(".jsonl")
+        place = files.rollout(rollout_id)
+        try:
+            stat = store.stat_file(place)
+        except (FileNotFoundError, FileRefusedError):
+            continue
+        found.append(Rollout(rollout_id, place, stat.size, stat.modified_ns))
+    return sorted(found, key=lambda r: (r.modified_ns, r.rollout_id))
+
+
+def load_raw_memories(files: GeneratedFiles) -> Mapping[str, Kept]:
+    """The raw memories by the id of their rollout, which name and header agree on.
+
+    Raises:
+        MemoryFileError: One of them, or their directory, could not be read.
+    """
+    found: dict[str, Kept] = {}
+    for name in _names(files.place(RAW_MEMORIES, "x"), ".md"):
+        rollout_id = name.removesuffix(".md")
+        data = read_or_none(files.place(RAW_MEMORIES, name))
+        kept = parse_memory((data or b"").decode("utf-8", "replace"))
+        if kept and kept.header.rollout_id == rollout_id:
+            found[rollout_id] = kept
+    return found
+
+
+def load_summaries(files: GeneratedFiles) -> Mapping[str, str]:
+    """The texts of the rollout summaries by their names; those that can be read."""
+    texts: dict[str, str] = {}
+    for name in _names(files.place(SUMMARIES, "x"), ".md"):
+        try:
+            data = read_or_none(files.place(SUMMARIES, name))
+        except MemoryFileError:
+            continue
+        if data is not None:
+            texts[name] = data.decode("utf-8", "replace")
+    return texts
+
+
+def load_consolidated(files: GeneratedFiles) -> Consolidated:
+    """The last consolidation that succeeded; an empty one if that cannot be read."""
+    try:
+        data = read_or_none(files.place(SELECTION_NAME))
+    except MemoryFileError:
+        data = None
+    return parse_consolidated((data or b"").decode("utf-8", "replace"))
+
+
+def keep_extracted(
+    files: GeneratedFiles, header: Header, *, raw_memory: str, summary: str | None
+) -> None:
+    """Write a rollout's two files in place of its earlier ones.
+
+    The raw memory comes after its *summary*, where there is a new one: whoever dies
+    before leaves a rollout that is extracted again.
+
+    Raises:
+        MemoryFileError: One could not be written.
+    """
+    name = header.rollout_summary_file.rpartition("/")[2]
+    if summary is not None:
+        replace_text(files.place(SUMMARIES, name), render_memory(header, summary))
+    raw = files.place(RAW_MEMORIES, f"{header.rollout_id}.md")
+    replace_text(raw, render_memory(header, raw_memory))
+    for earlier in summaries_of(files, header.rollout_id):
+        if earlier != name:
+            drop_file(files.place(SUMMARIES, earlier))
+
+
+def summaries_of(files: GeneratedFiles, rollout_id: str) -> Iterator[str]:
+    """Names of the summaries of one rollout, as their headers say."""
+    for name in _names(files.place(SUMMARIES, "x"), ".md"):
+        if name.startswith(f"{rollout_id}_"):
+            data = read_or_none(files.place(SUMMARIES, name))
+            kept = parse_memory((data or b"").decode("utf-8", "replace"))
+            if kept and kept.header.rollout_id == rollout_id:
+                yield name
+
+
+def drop_file(place: TierPlace) -> bool:
+    """Remove the file at *place*; False if there is none.
+
+    Raises:
+        MemoryFileError: It could not be removed.
+    """
+    return writing.change_file(place, lambda _: None).before is not None
+
+
+def read_or_none(place: TierPlace) -> bytes | None:
+    """The file's bytes; None if there is none.
+
+    Raises:
+        MemoryFileError: There is something that cannot, or must not, be read.
+    """
+    try:
+        return store.read_bytes(place, _SIZE_LIMIT)
+    except FileNotFoundError:
+        return None
+    except MemoryFileError:
+        raise
+    except OSError as error:
+        problem = f"could not be read: {(error.strerror or str(error)).lower()}"
+        raise MemoryFileError(place.path, problem) from error
+
+
+def digest(kept: Kept) -> str:
+    """What changes when a raw memory says something else."""
+    return sha256(kept.body.encode("utf-8", "replace")).hexdigest()
+
+
+def replace_text(place: TierPlace, text: str) -> None:
+    """Replace the file at *place*, which nobody edits by hand.
+
+    Raises:
+        MemoryFileError: It could not be written; the old one is as it was.
+    """
+    data = text.encode("utf-8", "replace")
+    writing.change_file(place, lambda _: data)
+
+
+def _names(inside: TierPlace, ending: str) -> list[str]:
+    """Names with *ending* beside *inside*, without those that no rollout has."""
+    try:
+        names = store.list_names(inside)
+    except FileNotFoundError:
+        return []
+    except MemoryFileError:
+        raise
+    except OSError as error:
+        problem = f"could not be listed: {(error.strerror or str(error)).lower()}"
+        raise MemoryFileError(os.path.dirname(inside.path), problem) from error
+    stems = (n.removesuffix(ending) for n in names if n.endswith(ending))
+    return sorted(f"{stem}{ending}" for stem in stems if is_safe_id(stem))

@@ -1,0 +1,374 @@
+"""The record of one conversation: JSON lines, one for each of its runs.
+
+Pure: `render_segment` and `parse_segment` are a pair. Nothing is masked here: what is
+rendered must be masked already.
+"""
+
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from hashlib import sha256
+from typing import Any, Final, NamedTuple, cast
+
+from openhands_memory.generation.shortening import (
+    ITEM_CHARS,
+    MAX_DEPTH,
+    compact,
+    map_strings,
+    shorten,
+)
+from openhands_memory.generation.window import Line, Window
+from openhands_memory.secrets import mask_secrets
+
+__all__ = [
+    "LINE_LIMIT",
+    "SEGMENT_BYTES",
+    "Gathered",
+    "Item",
+    "Segment",
+    "Terminal",
+    "gather",
+    "is_safe_id",
+    "parse_segment",
+    "render_segment",
+    "rollout_id",
+]
+
+#: The last two are for records of other writers (OpenAI Agents SDK 0.22).
+_STATES: Final = frozenset(
+    {
+        *("completed", "interrupted", "cancelled", "failed", "max_turns_exceeded"),
+        *("stuck", "guardrail_tripped", "unknown"),
+    }
+)
+
+#: A message, a tool call or a tool's output, as OpenAI's API spells them.
+Item = Mapping[str, object]
+
+
+class Terminal(NamedTuple):
+    """How a run ended."""
+
+    terminal_state: str
+    exception_type: str | None = None
+    exception_message: str | None = None
+    has_final_output: bool = False
+
+
+class Segment(NamedTuple):
+    """One run: what was new in it, what came of it, how it ended, and when."""
+
+    updated_at: str
+    rollout_id: str
+    input: tuple[Item, ...]
+    generated_items: tuple[Item, ...]
+    interruptions: tuple[Item, ...]
+    terminal: Terminal
+    final_output: str | None = None
+
+
+# --- Names ------------------------------------------------------------------------------
+
+_SAFE_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+#: Windows takes a name for a device whatever follows its first dot.
+_DEVICE: Final = re.compile(r"(?i)(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?")
+_SLUG_CHARS: Final = 48
+#: Characters of an id that its slug is made of, and some for a secret to end in.
+_ID_WINDOW: Final = 4096
+
+
+def is_safe_id(text: str) -> bool:
+    """Whether *text* is the name of a rollout's files as it stands."""
+    return (
+        _SAFE_ID.fullmatch(text) is not None
+        and not text.endswith(".")
+        and not _DEVICE.fullmatch(text)
+    )
+
+
+def rollout_id(*candidates: str | None) -> str:
+    """The first candidate that is not blank, as a name that a file can have.
+
+    Two candidates never share a name because they look alike: one that is changed at
+    all, for its characters or for a secret in it, carries a digest of what it was.
+
+    Raises:
+        ValueError: All of them are blank.
+    """
+    given = next((c.strip() for c in candidates if c and c.strip()), None)
+    if given is None:
+        raise ValueError("a rollout needs an id that is not blank")
+    shown = mask_secrets(given[:_ID_WINDOW]).text
+    if shown == given and is_safe_id(given):
+        return given
+    digest = sha256(given.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    plain = unicodedata.normalize("NFKD", shown).encode("ascii", "ignore").decode()
+    slug = re.sub(r"[^A-Za-z0-9_]+", "-", plain)[:_SLUG_CHARS].strip("-_")
+    return f"{slug or 'rollout'}-{digest}"
+
+
+# --- Rendering --------------------------------------------------------------------------
+
+#: Bytes of one segment; a run that left more loses what happened in its middle.
+SEGMENT_BYTES: Final = 4 * 1024 * 1024
+_MESSAGE_CHARS: Final = 4000
+#: Bytes that notes on what was left out may take.
+_NOTES: Final = 512
+
+
+def render_segment(segment: Segment) -> bytes:
+    """The line of *segment*, with its line end, in at most `SEGMENT_BYTES` bytes."""
+    terminal, output = segment.terminal, segment.final_output
+    message = terminal.exception_message
+    record: dict[str, Any] = {
+        "updated_at": segment.updated_at,
+        "rollout_id": segment.rollout_id,
+        "input": [],
+        "generated_items": [],
+        "interruptions": [],
+        "terminal_metadata": terminal._replace(
+            exception_message=message and shorten(message, _MESSAGE_CHARS)
+        )._asdict(),
+        "final_output": None if output is None else shorten(output, ITEM_CHARS),
+    }
+    room = SEGMENT_BYTES - len(_line(record)) - _NOTES
+    # What was asked, and what waits for an answer, before what was done.
+    for name, share in (("input", 2), ("interruptions", 8), ("generated_items", 1)):
+        record[name], size = _without_middle(getattr(segment, name), room // share)
+        room -= size
+    if not segment.interruptions:
+        del record["interruptions"]
+    if output is None:
+        del record["final_output"]
+    return _line(record)
+
+
+def _line(record: object) -> bytes:
+    return compact(record).encode() + b"\n"
+
+
+def _without_middle(items: Sequence[Item], room: int) -> tuple[list[object], int]:
+    """*items*, or the first and the last that fit in *room* bytes; and their bytes."""
+    short = [map_strings(item, partial(shorten, limit=ITEM_CHARS)) for item in items]
+    sizes = [len(_line(item)) for item in short]
+    if sum(sizes) <= room:
+        return short, sum(sizes)
+    first = _fitting(sizes, room // 2)
+    last = len(sizes) - _fitting(sizes[:first:-1], room - sum(sizes[:first]))
+    left_out = sum(len(compact(item)) for item in short[first:last])
+    note = {"type": "omitted", "items": last - first, "characters": left_out}
+    size = sum(sizes[:first]) + sum(sizes[last:])
+    return [*short[:first], note, *short[last:]], size
+
+
+def _fitting(sizes: Sequence[int], room: int) -> int:
+    """How many of the first *sizes* fit in *room*."""
+    for count, size in enumerate(sizes):
+        room -= size
+        if room < 0:
+            return count
+    return len(sizes)
+
+
+# --- Parsing ----------------------------------------------------------------------------
+
+
+def parse_segment(line: bytes) -> Segment:
+    """The segment that *line* holds; keys that are not known are passed over.
+
+    Raises:
+        ValueError: It holds none; the message is the reason.
+    """
+    try:
+        record = json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise ValueError("is not UTF-8") from None
+    except (ValueError, RecursionError):
+        raise ValueError("is not JSON") from None
+    if not isinstance(record, dict):
+        raise ValueError("is not a JSON object")
+    given = cast("dict[str, Any]", record)
+    if not _is_shallow(given):
+        raise ValueError("is nested too deeply")
+    return Segment(
+        updated_at=_instant(_text(given, "updated_at")),
+        rollout_id=_safe_id(_text(given, "rollout_id")),
+        input=_items(given, "input"),
+        generated_items=_items(given, "generated_items"),
+        interruptions=_items(given, "interruptions", missing=[]),
+        terminal=_terminal(given.get("terminal_metadata")),
+        final_output=_text_or_none(given, "final_output"),
+    )
+
+
+def _is_shallow(record: object) -> bool:
+    """Whether recursion can walk *record*; asked without any."""
+    level: list[object] = [record]
+    for _ in range(MAX_DEPTH + 4):  # the record and its lists stand around an item
+        level = [inner for value in level for inner in _inside(value)]
+        if not level:
+            return True
+    return False
+
+
+def _inside(value: object) -> Iterator[object]:
+    if isinstance(value, dict):
+        yield from cast("dict[str, object]", value).values()
+    elif isinstance(value, list):
+        yield from cast("list[object]", value)
+
+
+def _text(record: Mapping[str, Any], key: str) -> str:
+    value = record.get(key)
+    if not isinstance(value, str):
+        raise ValueError(f"{key} is not a string")
+    return value
+
+
+def _text_or_none(record: Mapping[str, Any], key: str) -> str | None:
+    return None if record.get(key) is None else _text(record, key)
+
+
+def _instant(text: str) -> str:
+    """A time as we write it; a line break or a word in its place is no time."""
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return moment.astimezone(UTC).isoformat()
+    except (ValueError, OverflowError):
+        raise ValueError("updated_at is not a time") from None
+
+
+def _safe_id(text: str) -> str:
+    if not is_safe_id(text):
+        raise ValueError("rollout_id is not the name of a file")
+    return text
+
+
+def _items(
+    record: Mapping[str, Any], key: str, *, missing: object = None
+) -> tuple[Item, ...]:
+    items = record.get(key, missing)
+    if not isinstance(items, list):
+        raise ValueError(f"{key} is not a list")
+    found = cast("list[object]", items)
+    if not all(isinstance(item, dict) for item in found):
+        raise ValueError(f"{key} has an item that is not an object")
+    return tuple(cast("list[Item]", found))
+
+
+def _terminal(value: object) -> Terminal:
+    if not isinstance(value, dict):
+        raise ValueError("terminal_metadata is not an object")
+    metadata = cast("dict[str, Any]", value)
+    state = _text(metadata, "terminal_state")
+    if state not in _STATES:
+        raise ValueError("terminal_state is none that a run can end in")
+    final = metadata.get("has_final_output", False)
+    if not isinstance(final, bool):
+        raise ValueError("has_final_output is not true or false")
+    return Terminal(
+        terminal_state=state,
+        exception_type=_text_or_none(metadata, "exception_type"),
+        exception_message=_text_or_none(metadata, "exception_message"),
+        has_final_output=final,
+    )
+
+
+# --- Gathering --------------------------------------------------------------------------
+
+#: Bytes of the longest line that is read: what `render_segment` writes, and some more
+#: for those of other writers.
+LINE_LIMIT: Final = 2 * SEGMENT_BYTES
+
+_UNKNOWN: Final = "unknown"
+_DAMAGED_NAMED: Final = 20
+#: What is no evidence, should a rollout hold it.
+_DROPPED_ROLES: Final = frozenset({"developer", "system"})
+_DROPPED_TYPES: Final = frozenset({"compaction", "image_generation_call", "reasoning"})
+
+
+class Gathered(NamedTuple):
+    """What of a rollout fits: one JSON object a line, and counts of the whole.
+
+    Attributes: *head* and *tail* are its lines from the beginning and to the end, with
+    one line before the items of each run; all are in *head* if nothing was left out.
+    *omitted_items* are those between them, *omitted_chars* what is not in the lines of
+    the *total_chars*; *states* count how runs ended; *damaged* are the numbers of the
+    first lines that could not be read, *damaged_count* is how many there are.
+    """
+
+    head: tuple[str, ...]
+    tail: tuple[str, ...]
+    omitted_items: int
+    omitted_chars: int
+    total_chars: int
+    segments: int
+    states: Mapping[str, int]
+    damaged: tuple[int, ...]
+    damaged_count: int
+    updated_at: str
+    terminal_state: str
+
+
+def gather(
+    lines: Iterable[bytes | None], *, room: int, mask: Callable[[str], str] = str
+) -> Gathered:
+    """The beginning and the end of a rollout in *room* characters, line ends included.
+
+    *lines* end at a line feed and nowhere else; None is one too long to be read. *mask*
+    is applied to each string, for a rollout may be older than what masks it now. Never
+    holds much more than *room* and one line.
+    """
+    window = Window(room)
+    states: Counter[str] = Counter()
+    damaged: list[int] = []
+    damaged_count = 0
+    last: Segment | None = None
+    for number, line in enumerate(lines, 1):
+        if line is not None and not line.strip():
+            continue
+        try:
+            last = parse_segment(line or b"")
+        except ValueError:
+            damaged_count += 1
+            if damaged_count <= _DAMAGED_NAMED:
+                damaged.append(number)
+            continue
+        states[last.terminal.terminal_state] += 1
+        window.add(Line(_about(last, states.total()), is_item=False))
+        for item in (*last.input, *last.generated_items):
+            if _is_evidence(item):
+                window.add(Line(compact(map_strings(item, mask)), is_item=True))
+    return Gathered(
+        head=tuple(line.text for line in window.head),
+        tail=tuple(line.text for line in window.tail),
+        omitted_items=window.omitted,
+        omitted_chars=window.total - window.kept,
+        total_chars=window.total,
+        segments=states.total(),
+        states=dict(states),
+        damaged=tuple(damaged),
+        damaged_count=damaged_count,
+        updated_at=last.updated_at if last else _UNKNOWN,
+        terminal_state=last.terminal.terminal_state if last else _UNKNOWN,
+    )
+
+
+def _about(segment: Segment, number: int) -> str:
+    """The line before the items of a run."""
+    about = {"segment": number, "updated_at": segment.updated_at}
+    told = segment.terminal._asdict().items()
+    return compact(about | {key: value for key, value in told if value is not None})
+
+
+def _is_evidence(item: Item) -> bool:
+    return not (
+        str(item.get("role")) in _DROPPED_ROLES
+        or str(item.get("type")) in _DROPPED_TYPES
+    )

@@ -1,0 +1,67 @@
+"""Record, extract, select, consolidate, in that order.
+
+Flow. What goes wrong is counted and told, never raised: a conversation that ends has
+nobody left to catch it.
+"""
+
+from openhands_memory import writing
+from openhands_memory.errors import MemoryToolError
+from openhands_memory.generation.consolidating import consolidate
+from openhands_memory.generation.extracting import extract_pending, pending_rollouts
+from openhands_memory.generation.models import CapReachedError
+from openhands_memory.generation.report import Generation
+from openhands_memory.generation.rollout import Segment, render_segment
+from openhands_memory.generation.state import load_ledger, locked
+from openhands_memory.generation.work import Tally, Work
+from openhands_memory.layout import GeneratedFiles
+
+__all__ = ["generate", "has_pending", "record"]
+
+_LOCKED = "another process generates memory here"
+
+
+def record(files: GeneratedFiles, segment: Segment) -> None:
+    """Append *segment* to its rollout; it is on disk when this returns.
+
+    Raises:
+        MemoryFileError: It could not be written.
+    """
+    place = files.rollout(segment.rollout_id)
+    writing.append_private_record(place, render_segment(segment))
+
+
+def generate(
+    work: Work, *, tally: Tally | None = None, retry: bool = False
+) -> Generation:
+    """Extract what is pending and consolidate it, within the caps of *work*.
+
+    Counts in *tally* while it works. With *retry*, what failed too often is tried
+    anew. Waits for another process that generates in the same directory.
+    """
+    tally = tally or Tally()
+    directory = work.files.directory
+    try:
+        with locked(directory, seconds=work.meter.seconds_left) as alone:
+            if alone:
+                _generate(work, tally, retry=retry)
+            else:
+                tally.consolidated, tally.reason = "skipped", _LOCKED
+    except CapReachedError as error:
+        tally.capped_by = error.cap
+        tally.reason = tally.reason or str(error)
+        if tally.consolidated == "none":
+            tally.consolidated = "skipped"
+    except MemoryToolError as error:
+        tally.consolidated, tally.reason = "skipped", str(error)
+    except OSError as error:
+        tally.consolidated, tally.reason = "skipped", error.strerror or str(error)
+    return tally.report(work.meter)
+
+
+def _generate(work: Work, tally: Tally, *, retry: bool) -> None:
+    ledger = load_ledger(work.files.directory)
+    if retry:
+        ledger = ledger.retried()
+    ledger = extract_pending(work, ledger, tally)
+    consolidate(work, ledger, tally)
+    tally.pending = len(pending_rollouts(work.files, load_ledger(work.files.directory)))

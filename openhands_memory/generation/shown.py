@@ -1,0 +1,137 @@
+"""A memory file as the consolidating agent is shown it, line by line.
+
+Pure. Secrets are masked, hidden characters shown, forgeries of our frame neutralised, and
+the marks of the generated part are there. The lines shown are as many as the file has, so
+that what the agent leaves alone can be put back byte for byte.
+"""
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from openhands_memory.layout import GENERATED_END, GENERATED_START
+from openhands_memory.sanitize import neutralise, normalise_newlines, show_hidden
+from openhands_memory.upkeep.document import (
+    Document,
+    FileText,
+    decode_file,
+    parse_document,
+)
+
+__all__ = ["MARKS", "Marked", "as_plain", "file_problem", "mark_up", "show_file"]
+
+MARKS: Final = frozenset({GENERATED_START, GENERATED_END})
+#: Stands for each further line of a secret that takes several.
+_MORE: Final = "[secret: continued]"
+_SURROGATES: Final = dict.fromkeys(range(0xD800, 0xE000), "\N{REPLACEMENT CHARACTER}")
+
+
+class Marked(NamedTuple):
+    """A file's lines, its marks included, and those of its generated part.
+
+    Attributes: *start* is the index of the line below the first mark, *stop* that of the
+    second one; *was_marked* says that both are in the file.
+    """
+
+    file: FileText
+    document: Document
+    start: int
+    stop: int
+    newline: str
+    was_marked: bool
+
+    @property
+    def outside(self) -> tuple[int, ...]:
+        """Indexes of the lines that are a person's, without the marks."""
+        lines = range(len(self.document.lines))
+        return (*lines[: self.start - 1], *lines[self.stop + 1 :])
+
+
+def file_problem(data: bytes | None) -> str | None:
+    """Why the file cannot be consolidated into, whatever comes of it."""
+    file = decode_file(data or b"")
+    if file.looks_binary:
+        return "is no text"
+    return None if file.exact else "has bytes that cannot be written back as they were"
+
+
+def mark_up(data: bytes | None) -> Marked:
+    """The lines of *data* with the marks, which are added at its end if need be."""
+    file = decode_file(data or b"")
+    document = parse_document(file.text)
+    ends = Counter(end for end in document.ends if end).most_common(1)
+    newline = ends[0][0] if ends else "\n"
+    pieces = list(zip(document.lines, document.ends, strict=True))
+    stripped = [line.strip() for line in document.lines]
+    if GENERATED_START not in stripped:
+        if pieces and stripped[-1]:
+            pieces.append(("", newline))
+        pieces.append((GENERATED_START, newline))
+        start, stop = len(pieces), None
+    else:
+        start = stripped.index(GENERATED_START) + 1
+        below = stripped[start:]
+        has_end = GENERATED_END in below
+        stop = start + below.index(GENERATED_END) if has_end else None
+    if stop is None:
+        pieces.insert(start, (GENERATED_END, newline))
+    marked = _joined(pieces, newline)
+    stop = start if stop is None else stop
+    return Marked(
+        file, marked, start, stop, newline, len(marked.lines) == len(stripped)
+    )
+
+
+def _joined(pieces: Sequence[tuple[str, str]], newline: str) -> Document:
+    """*pieces* as a document, of which only the last line may have no end."""
+    lines = tuple(line for line, _ in pieces)
+    ends = [end for _, end in pieces]
+    for at, end in enumerate(ends[:-1]):
+        ends[at] = end or newline
+        # A blank line below a lone CR would make it a CRLF.
+        if ends[at] == "\r" and not lines[at + 1] and ends[at + 1].startswith("\n"):
+            ends[at + 1] = "\r"
+    return Document(lines, tuple(ends))
+
+
+def show_file(data: bytes | None, mask: Callable[[str], str] = str) -> str:
+    """The text of *data* as the agent is shown it; *mask* hides the secrets of a text."""
+    lines = mark_up(data).document.lines
+    plain = [line.translate(_SURROGATES) for line in lines]
+    masked = _in_step(plain, mask("\n".join(plain)).split("\n"))
+    if masked is None:
+        masked = [" ".join(mask(line).split("\n")) for line in plain]
+    return as_plain("\n".join(masked)) + "\n"
+
+
+def as_plain(text: str) -> str:
+    r"""*text* safe to be shown, with ``\n`` line ends; doing it twice changes nothing."""
+    text = normalise_newlines(text).translate(_SURROGATES)
+    return show_hidden(neutralise(text))
+
+
+def _in_step(lines: Sequence[str], masked: Sequence[str]) -> Sequence[str] | None:
+    """*masked* with as many lines as *lines*, where a mask took several into one.
+
+    Each line is one of *masked*, or says that the secret goes on; None if that fails.
+    """
+    if len(lines) == len(masked):
+        return masked
+    places: dict[str, list[int]] = defaultdict(list)
+    for number, line in enumerate(lines):
+        places[line].append(number)
+    found: list[str] = []
+    run: list[str] = []
+    for line in masked:
+        here = places.get(line, [])
+        least = len(found) + len(run)
+        at = bisect_left(here, least)
+        if at == len(here) or (run and not line.strip()):
+            run.append(line)
+            continue
+        found += run + [_MORE] * (here[at] - least)
+        found.append(line)
+        run.clear()
+    found += run + [_MORE] * (len(lines) - len(found) - len(run))
+    return found if len(found) == len(lines) else None
