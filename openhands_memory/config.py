@@ -110,9 +110,6 @@ class MemoryReadConfig(_Settings):
 class MemoryGenerateConfig(_Settings):
     """What conversations leave behind (seed 003); off unless given.
 
-    The settings are checked here; this release records and generates nothing yet, and
-    a conversation that is given them says so.
-
     Attributes:
         max_raw_memories_for_consolidation: Newest raw memories considered; 1 to 4096.
         phase_one_model: Model of extraction: a name or an ``LLM``; default the agent's.

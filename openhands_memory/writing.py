@@ -9,6 +9,7 @@ after that cannot be stopped.
 """
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
@@ -27,6 +28,7 @@ except ImportError:  # Windows: writers of ours are not kept apart there
 __all__ = [
     "BeforeWrite",
     "Written",
+    "append_private_record",
     "append_record",
     "change_file",
     "create_file",
@@ -45,6 +47,13 @@ _ATTEMPTS: Final = 20
 
 #: Bytes of the largest file that is changed; an index is some kilobytes.
 _SIZE_LIMIT: Final = 64 * 1024 * 1024
+
+_APPENDING: Final = (
+    os.O_APPEND
+    | os.O_CREAT
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+)
 
 
 class Written(NamedTuple):
@@ -115,20 +124,46 @@ def append_record(
             record = b"\n" + record
         written = Written(before, (before or b"") + record)
         before_write(written)
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(place.below[-1], flags, mode, dir_fd=parent)
+        name, flags = place.below[-1], _APPENDING | os.O_WRONLY
+        descriptor = os.open(name, flags, mode, dir_fd=parent)
         try:
-            size = os.write(descriptor, record)
-            if size != len(record):
-                # The disk is full: take the torn record back.
-                os.truncate(descriptor, len(before or b""))
-                raise OSError(None, f"only {size} of {len(record)} bytes fitted")
-            os.fsync(descriptor)
+            _append(descriptor, record, len(before or b""))
         finally:
             os.close(descriptor)
         if before is None:
             os.fsync(parent)
         return written
+
+
+def append_private_record(place: TierPlace, record: bytes) -> None:
+    """Append as `append_record` does to a file of any size, which is not read.
+
+    The file is made for the user alone, in whichever tier. A link is not followed.
+
+    Raises:
+        MemoryFileError: It could not be appended.
+    """
+    name = place.below[-1]
+    with _explained(place.path), _locked_directory(place) as parent:
+        is_new = not _exists(name, parent)
+        flags = _APPENDING | os.O_RDWR | READING
+        try:
+            descriptor = os.open(name, flags, _PRIVATE_FILE, dir_fd=parent)
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+            raise MemoryFileError(place.path, "is a link", "Move it away.") from None
+        try:
+            found = os.fstat(descriptor)
+            _refuse(place, found)
+            size = found.st_size
+            if size and os.pread(descriptor, 1, size - 1) != b"\n":
+                record = b"\n" + record
+            _append(descriptor, record, size)
+        finally:
+            os.close(descriptor)
+        if is_new:
+            os.fsync(parent)
 
 
 def create_file(
@@ -300,21 +335,32 @@ def _read(place: TierPlace, parent: int) -> tuple[bytes | None, int]:
         return None, _new_mode(place)
     with open(descriptor, "rb") as file:
         found = os.fstat(descriptor)
-        mode = stat.S_IMODE(found.st_mode)
-        _refuse(place, found, mode)
-        return file.read(_SIZE_LIMIT), mode
+        _refuse(place, found)
+        if found.st_size > _SIZE_LIMIT:
+            problem = f"is too large ({found.st_size:,} bytes)"
+            raise MemoryFileError(place.path, problem)
+        return file.read(_SIZE_LIMIT), stat.S_IMODE(found.st_mode)
 
 
-def _refuse(place: TierPlace, found: os.stat_result, mode: int) -> None:
+def _refuse(place: TierPlace, found: os.stat_result) -> None:
+    mode = stat.S_IMODE(found.st_mode)
     if not stat.S_ISREG(found.st_mode):
         raise MemoryFileError(place.path, "is not a regular file", "Move it away.")
-    if found.st_size > _SIZE_LIMIT:
-        raise MemoryFileError(place.path, f"is too large ({found.st_size:,} bytes)")
     # A rename needs no permission on the file, so what its owner wants is asked here.
     if not mode & 0o222 or not os.access(place.path, os.W_OK):
         problem = f"is read-only (mode {mode:04o}, owner {found.st_uid})"
         remedy = f"Make it writable, with chmod u+w {place.path} if it is yours."
         raise MemoryFileError(place.path, problem, remedy)
+
+
+def _append(descriptor: int, record: bytes, size: int) -> None:
+    """Write *record* at once to the end of a file of *size* bytes, or not at all."""
+    written = os.write(descriptor, record)
+    if written != len(record):
+        # The disk is full: take the torn record back.
+        os.truncate(descriptor, size)
+        raise OSError(None, f"only {written} of {len(record)} bytes fitted")
+    os.fsync(descriptor)
 
 
 def _write_temporary(parent: int, data: bytes, mode: int) -> str:

@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -621,3 +622,67 @@ def test_reading_changes_nothing_on_disk(workspace: Path, project_index: Path) -
         before.st_ctime_ns,
     )
     assert stat.S_IMODE(after.st_mode) == 0o444
+
+
+# --- Lines ------------------------------------------------------------------------------
+
+
+def lines_of(workspace: Path, limit: int = 10) -> list[bytes | None]:
+    return list(store.read_lines(project(workspace), limit=limit))
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", []),
+        (b"\n", [b"\n"]),
+        (b"one\ntwo\n", [b"one\n", b"two\n"]),
+        (b"one\n\ntorn", [b"one\n", b"\n", b"torn"]),
+        (b"a\rb\x0bc\x1e\xc2\x85\n", [b"a\rb\x0bc\x1e\xc2\x85\n"]),
+        (b"123456789\n1234567890\nx", [b"123456789\n", None, b"x"]),
+        (b"12345678901", [None]),
+    ],
+)
+def test_lines_end_at_a_line_feed_and_nowhere_else(
+    workspace: Path, project_index: Path, data: bytes, expected: list[bytes | None]
+) -> None:
+    project_index.write_bytes(data)
+    assert lines_of(workspace) == expected
+
+
+@pytest.mark.parametrize("shift", [-2, -1, 0, 1, 2])
+def test_lines_are_whole_wherever_the_file_was_read_in_parts(
+    workspace: Path, project_index: Path, shift: int
+) -> None:
+    chunk = 256 * 1024
+    lines = [b"x" * (chunk + shift - 1) + b"\n", b"two\n", b"y" * 3 * chunk + b"\n"]
+    project_index.write_bytes(b"".join(lines))
+    assert lines_of(workspace, 4 * chunk) == lines
+    assert lines_of(workspace, chunk + 3) == [lines[0], lines[1], None]
+
+
+def test_a_huge_line_is_passed_over_in_bounded_memory(
+    workspace: Path, project_index: Path
+) -> None:
+    project_index.write_bytes(b"one\n")
+    os.truncate(project_index, 300 * 1024 * 1024)
+    with project_index.open("ab") as file:
+        file.write(b"\nlast\n")
+    tracemalloc.start()
+    assert lines_of(workspace, 1024) == [b"one\n", None, b"last\n"]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 4 * 1024 * 1024
+
+
+def test_lines_are_read_of_no_file_that_leads_out(
+    workspace: Path, project_index: Path, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.write_bytes(b"theirs\n")
+    project_index.unlink(missing_ok=True)
+    with pytest.raises(FileNotFoundError):
+        lines_of(workspace)
+    project_index.symlink_to(outside)
+    with pytest.raises(FileRefusedError, match="leads outside"):
+        lines_of(workspace)

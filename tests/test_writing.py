@@ -6,7 +6,7 @@ import resource
 import signal
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from openhands_memory.errors import MemoryFileError
 from openhands_memory.layout import TierPlace, project_place, user_place
 from openhands_memory.writing import (
     Written,
+    append_private_record,
     append_record,
     change_file,
     create_file,
@@ -240,14 +241,83 @@ def test_appending_moves_nothing(index: Path, tmp_path: Path) -> None:
     assert index.stat().st_ino == inode
 
 
-def _limited(place: TierPlace, append: bool) -> None:
+def rollout(workspace: Path) -> TierPlace:
+    return project_place(str(workspace))._replace(below=("sessions", "chat.jsonl"))
+
+
+def test_a_private_record_is_made_for_the_user_alone(tmp_path: Path) -> None:
+    append_private_record(rollout(tmp_path), b"{}\n")
+    append_private_record(rollout(tmp_path), b"[]\n")
+    file = tmp_path / "sessions" / "chat.jsonl"
+    assert file.read_bytes() == b"{}\n[]\n"
+    assert (mode(file), names(file.parent)) == (0o600, ["chat.jsonl"])
+
+
+@pytest.mark.parametrize("torn", [b'{"half', b"\0"])
+def test_a_torn_private_record_is_healed_first(torn: bytes, tmp_path: Path) -> None:
+    append_private_record(rollout(tmp_path), b"{}\n" + torn)
+    append_private_record(rollout(tmp_path), b"[]\n")
+    file = tmp_path / "sessions" / "chat.jsonl"
+    assert file.read_bytes() == b"{}\n" + torn + b"\n[]\n"
+
+
+def test_a_private_record_is_appended_to_a_file_of_any_size(tmp_path: Path) -> None:
+    append_private_record(rollout(tmp_path), b"{}\n")
+    file = tmp_path / "sessions" / "chat.jsonl"
+    os.truncate(file, 3 * 1024**3)
+    append_private_record(rollout(tmp_path), b"[]\n")
+    with file.open("rb") as stream:
+        stream.seek(-5, os.SEEK_END)
+        assert stream.read() == b"\0\n[]\n"
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling", "FIFO", "directory", "parent"])
+def test_a_private_record_is_written_to_no_other_file(
+    kind: str, tmp_path: Path
+) -> None:
+    other = tmp_path / "README.md"
+    other.write_bytes(b"theirs\n")
+    sessions = tmp_path / "sessions"
+    file = sessions / "chat.jsonl"
+    if kind == "parent":
+        (tmp_path / "elsewhere").mkdir()
+        sessions.symlink_to("elsewhere")
+    else:
+        sessions.mkdir()
+    if kind in ("link", "dangling"):
+        file.symlink_to("../README.md" if kind == "link" else "../missing")
+    elif kind == "FIFO":
+        os.mkfifo(file)
+    elif kind == "directory":
+        file.mkdir()
+    with pytest.raises(MemoryFileError, match=r"chat\.jsonl: "):
+        append_private_record(rollout(tmp_path), b"{}\n")
+    assert other.read_bytes() == b"theirs\n"
+    assert not (tmp_path / "missing").exists()
+    if kind == "parent":
+        assert names(tmp_path / "elsewhere") == []
+
+
+def test_a_read_only_rollout_is_refused(tmp_path: Path) -> None:
+    append_private_record(rollout(tmp_path), b"{}\n")
+    file = tmp_path / "sessions" / "chat.jsonl"
+    file.chmod(0o400)
+    with pytest.raises(MemoryFileError, match="is read-only"):
+        append_private_record(rollout(tmp_path), b"[]\n")
+    assert file.read_bytes() == b"{}\n"
+
+
+Append = Callable[[TierPlace, bytes], object]
+
+
+def _limited(place: TierPlace, append: Append | None) -> None:
     """As if the disk were full: no file may grow beyond 4 KB."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
     big = b"x" * 4000 + b"\n"
     try:
         if append:
-            append_record(place, big)
+            append(place, big)
         else:
             change_file(place, lambda found: (found or b"") + big)
     except MemoryFileError as error:
@@ -255,9 +325,9 @@ def _limited(place: TierPlace, append: bool) -> None:
     sys.exit(3)
 
 
-@pytest.mark.parametrize("append", [False, True])
+@pytest.mark.parametrize("append", [None, append_record, append_private_record])
 def test_a_full_disk_leaves_the_old_file_whole(
-    append: bool, index: Path, tmp_path: Path
+    append: Append | None, index: Path, tmp_path: Path
 ) -> None:
     index.write_bytes(b"- fact\n" * 50)
     place = project_place(str(tmp_path))
@@ -279,6 +349,7 @@ def _write_many(place: TierPlace, log: TierPlace, writer: int, times: int) -> No
         line = f"- {writer} {turn}\n".encode()
         change_file(place, lambda found, line=line: (found or b"") + line)
         append_record(log, line)
+        append_private_record(rollout(Path(place.base)), line)
 
 
 def test_writers_side_by_side_lose_and_tear_nothing(tmp_path: Path) -> None:
@@ -295,7 +366,7 @@ def test_writers_side_by_side_lose_and_tear_nothing(tmp_path: Path) -> None:
     for process in processes:
         process.join(60)
     expected = {f"- {w} {t}" for w in range(writers) for t in range(times)}
-    for file in (place, log):
+    for file in (place, log, rollout(tmp_path)):
         lines = Path(file.path).read_text().splitlines()
         assert len(lines) == len(expected)
         assert set(lines) == expected

@@ -31,7 +31,6 @@ __all__ = [
     "bind_and_report",
     "directory_of",
     "hand_over",
-    "remarks_on",
 ]
 
 #: The built-in prompt's file name: an agent with a ``system_prompt`` must have it, or
@@ -40,10 +39,6 @@ _DEFAULT_PROMPT_FILE: Final = "system_prompt.j2"
 
 #: The report on a conversation that asks for no memory.
 NO_MEMORY: Final = Memory(None, 0)
-
-_GENERATE_PENDING: Final = (
-    "generate is set, but this release records and generates nothing yet"
-)
 
 
 def bind[A: sdk.AgentBase](agent: A, workspace: str | Path | sdk.LocalWorkspace) -> A:
@@ -54,7 +49,7 @@ def bind[A: sdk.AgentBase](agent: A, workspace: str | Path | sdk.LocalWorkspace)
     """
     bound, memory = bind_and_report(agent, workspace)
     if bound is not agent:
-        warn(*remarks_on(agent, memory))
+        warn(*memory.warnings)
     return bound
 
 
@@ -150,8 +145,3 @@ def hand_over(source: sdk.AgentBase, conversation: sdk.LocalConversation) -> Non
 
 def _has(model: BaseModel, values: Mapping[str, Any]) -> bool:
     return all(getattr(model, name) == value for name, value in values.items())
-
-
-def remarks_on(agent: sdk.AgentBase, memory: Memory) -> list[str]:
-    generates = config_of(agent.agent_context).generate is not None
-    return [*memory.warnings, *([_GENERATE_PENDING] if generates else [])]

@@ -22,6 +22,7 @@ __all__ = [
     "Binding",
     "asks_for_memory",
     "config_of",
+    "generates",
     "sdk_may_read",
     "warn",
 ]
@@ -60,6 +61,11 @@ class AgentContext(sdk.AgentContext):
     )
     _memory_binding: Binding | None = PrivateAttr(default=None)
     _memory_warned: bool = PrivateAttr(default=False)
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether this has the memory of a workspace, and is not to be read again."""
+        return self._memory_binding is not None
 
     @model_validator(mode="before")
     @classmethod
@@ -109,6 +115,14 @@ def config_of(context: sdk.AgentContext | None) -> MemoryConfig:
 def asks_for_memory(agent: sdk.AgentBase | None) -> bool:
     context = agent.agent_context if agent is not None else None
     return context is not None and context.load_memory
+
+
+def generates(agent: sdk.AgentBase) -> bool:
+    """Whether conversations of *agent* leave memory behind."""
+    context = agent.agent_context
+    if not isinstance(context, AgentContext) or context.memory.generate is None:
+        return False
+    return context.load_memory or context.is_bound
 
 
 def sdk_may_read(config: MemoryConfig) -> bool:

@@ -3,7 +3,9 @@
 Touches the SDK, through public names only.
 """
 
+import contextlib
 import inspect
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any, Final, Self, cast, overload
 
@@ -17,19 +19,22 @@ from openhands_memory.adapters.binding import (
     bind_and_report,
     directory_of,
     hand_over,
-    remarks_on,
 )
 from openhands_memory.adapters.context import (
     asks_for_memory,
     config_of,
+    generates,
     sdk_may_read,
     warn,
 )
+from openhands_memory.adapters.generating import Generating
 from openhands_memory.context.guidance import carries_instructions
 from openhands_memory.context.remarks import OVER_BUDGET
 from openhands_memory.context.render import render_block
 from openhands_memory.context.report import Memory
-from openhands_memory.errors import UnknownFieldError
+from openhands_memory.errors import ConfigError, UnknownFieldError
+from openhands_memory.generation.report import NOTHING_GENERATED, Generation
+from openhands_memory.generation.rollout import rollout_id
 
 __all__ = ["Conversation", "LocalConversation"]
 
@@ -68,10 +73,12 @@ class LocalConversation(sdk.LocalConversation):
         agent: sdk.AgentBase | None,
         workspace: str | Path | sdk.LocalWorkspace,
         *args: Any,
+        memory_conversation_id: str | None = None,
         **kwargs: Any,
     ) -> None:
         workspace = _expanded(workspace)
         self._memory_agent = agent
+        self._memory_generating: Generating | None = None
         self._memory_report = NO_MEMORY
         self._memory_remarks: set[str] = set()
         bound = agent
@@ -85,6 +92,14 @@ class LocalConversation(sdk.LocalConversation):
         if prompt is not None:
             self._keep_memory_of(prompt)
         self._remark()
+        given_id = kwargs.get("conversation_id")
+        try:
+            self._memory_generating = self._begin_generating(
+                memory_conversation_id, given_id, _group_of(self)
+            )
+        except ConfigError:
+            super().close()
+            raise
 
     @property
     def memory(self) -> Memory:
@@ -94,6 +109,12 @@ class LocalConversation(sdk.LocalConversation):
         are reported as they were found when it was resumed.
         """
         return self._memory_report
+
+    @property
+    def generation(self) -> Generation:
+        """What was recorded, and, after the close, what was generated of it."""
+        generating = self._memory_generating
+        return generating.report if generating else NOTHING_GENERATED
 
     def __enter__(self) -> Self:
         return self
@@ -110,11 +131,24 @@ class LocalConversation(sdk.LocalConversation):
 
     def run(self) -> None:
         self._read_before_start()
-        super().run()
+        with self._recorded():
+            super().run()
 
     async def arun(self) -> None:
         self._read_before_start()
-        await super().arun()
+        with self._recorded():
+            await super().arun()
+
+    def close(self) -> None:
+        """As the SDK's; records and generates first. Never raises because of memory."""
+        # The SDK closes what was never built, too.
+        generating: Generating | None = getattr(self, "_memory_generating", None)
+        try:
+            if generating is not None:
+                generating.record(self, self._memory_report)
+                generating.close(self)
+        finally:
+            super().close()
 
     def ask_agent(self, *args: Any, **kwargs: Any) -> str:
         self._read_before_start()
@@ -150,6 +184,33 @@ class LocalConversation(sdk.LocalConversation):
             warn(_FORK_KEEPS_PROMPT)
         return fork
 
+    def _begin_generating(self, *ids: object) -> Generating | None:
+        """What records this conversation, if its settings ask for that.
+
+        Its id is the first of *ids* that says something, else the SDK's own.
+        """
+        if not generates(self.agent):
+            return None
+        config = config_of(self.agent.agent_context)
+        given = (None if value is None else str(value) for value in (*ids, self.id))
+        directory = directory_of(self.workspace)
+        generating = Generating(config, directory, rollout_id(*given))
+        generating.start_at(len(self.state.events))
+        return generating
+
+    @contextlib.contextmanager
+    def _recorded(self) -> Generator[None]:
+        """Around a run: what happened in it is recorded, however it ends."""
+        error: BaseException | None = None
+        try:
+            yield
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            if self._memory_generating is not None:
+                self._memory_generating.record(self, self._memory_report, error)
+
     def _read_before_start(self) -> None:
         if self._memory_is_final:
             return
@@ -170,7 +231,7 @@ class LocalConversation(sdk.LocalConversation):
     def _remark(self) -> None:
         """Warn of what was not said yet; `bind` has warned of what it bound."""
         if self._memory_agent is not None and asks_for_memory(self._memory_agent):
-            for remark in remarks_on(self._memory_agent, self._memory_report):
+            for remark in self._memory_report.warnings:
                 # Which lines are over budget may be others when memory is read again.
                 about, over, _ = remark.partition(OVER_BUDGET)
                 if about + over not in self._memory_remarks:
@@ -202,6 +263,12 @@ class LocalConversation(sdk.LocalConversation):
             warn(_RESUMED_ALONE)
 
 
+def _group_of(conversation: sdk.LocalConversation) -> str | None:
+    """The tag that several conversations share a rollout by."""
+    tags: dict[str, str] = getattr(conversation.state, "tags", {})  # not in 1.37.0
+    return tags.get("group_id")
+
+
 def _find_prompt(conversation: sdk.LocalConversation) -> SystemPromptEvent | None:
     events = conversation.state.events
     return next((e for e in events if isinstance(e, SystemPromptEvent)), None)
@@ -227,6 +294,19 @@ def _text_in(prompt: SystemPromptEvent) -> str | None:
     return text if start and end else None
 
 
+def _with_own_id(signature: inspect.Signature) -> inspect.Signature:
+    """The SDK's *signature* and one keyword more."""
+    own = inspect.Parameter(
+        "memory_conversation_id",
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation="str | None",
+    )
+    given = list(signature.parameters.values())
+    last = given[-1:] if given[-1].kind is inspect.Parameter.VAR_KEYWORD else []
+    return signature.replace(parameters=[*given[: len(given) - len(last)], own, *last])
+
+
 class Conversation(sdk.Conversation):
     """The SDK's factory, signature and all, with memory.
 
@@ -237,7 +317,7 @@ class Conversation(sdk.Conversation):
         UnknownFieldError: A keyword does not exist; the message names the nearest.
     """
 
-    __signature__ = inspect.signature(sdk.Conversation)
+    __signature__ = _with_own_id(inspect.signature(sdk.Conversation))
 
     @overload
     def __new__(
@@ -261,6 +341,7 @@ class Conversation(sdk.Conversation):
                 )
         given = cls.__signature__.bind(*args, **kwargs)
         if isinstance(given.arguments.get("workspace"), sdk.RemoteWorkspace):
+            given.arguments.pop("memory_conversation_id", None)
             given.arguments["agent"] = _for_server(given.arguments["agent"])
             return sdk.Conversation(*given.args, **given.kwargs)
         given.apply_defaults()

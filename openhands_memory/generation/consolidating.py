@@ -4,18 +4,19 @@ Flow: asks the second model, and writes only what `judge` accepts. The selection
 recorded last, so that nothing is skipped after a failure.
 """
 
-from collections.abc import Callable, Mapping
-from datetime import UTC
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import NamedTuple
 
-from openhands_memory.errors import MemoryFileError
+from openhands_memory.errors import MemoryToolError
 from openhands_memory.generation.consolidation import (
     Verdict,
     consolidation_system,
     consolidation_task,
+    file_problem,
+    is_writable,
     judge,
-    show_file,
+    stage_files,
 )
 from openhands_memory.generation.files import (
     digest,
@@ -29,7 +30,7 @@ from openhands_memory.generation.files import (
 from openhands_memory.generation.ledger import Ledger
 from openhands_memory.generation.models import CapReachedError, ModelCallError
 from openhands_memory.generation.placing import put_in_place
-from openhands_memory.generation.raw_memory import Kept
+from openhands_memory.generation.raw_memory import Kept, render_memory
 from openhands_memory.generation.selection import (
     Consolidated,
     Selection,
@@ -47,7 +48,261 @@ from openhands_memory.generation.state import (
     save_ledger,
 )
 from openhands_memory.generation.work import Tally, Work
-from openhands_memory.layout import MERGED_NAME, SELECTION_NAME
+from openhands_memory.layout import (
+    MERGED_NAME,
+    RAW_MEMORIES,
+    SELECTION_NAME,
+    SUMMARIES,
+    GeneratedFiles,
+)
 from openhands_memory.writing import Written
 
-__all__ = ["consolidate"]
+__all__ = ["Pending", "consolidate", "find_pending"]
+
+_WAITS = "a proposal waits for 'openhands-memory review'"
+_GAVE_UP = (
+    "the same raw memories were refused {attempts} times, the last time because "
+    "{reason}; 'openhands-memory generate --retry' tries again"
+)
+
+
+class RefusedError(MemoryToolError):
+    """The result is not one that may be put in place; the message says why."""
+
+
+class Pending(NamedTuple):
+    """What a consolidation starts from.
+
+    Attributes: *raws* are all raw memories by rollout id; *before* are the files that
+    may change, by path; *key* names the selection.
+    """
+
+    last: Consolidated
+    selection: Selection
+    raws: Mapping[str, Kept]
+    before: Mapping[str, bytes | None]
+    key: str
+
+
+def find_pending(files: GeneratedFiles, *, most: int) -> Pending:
+    """What differs from the last consolidation.
+
+    Where an index is missing, all raw memories are new to it.
+
+    Raises:
+        MemoryFileError: A file could not be read.
+    """
+    last = load_consolidated(files)
+    raws = load_raw_memories(files)
+    before = {name: read_or_none(files.place(name)) for name in files.written}
+    before |= load_skills(files)
+    since = last
+    if any(before[name] is None for name in files.written):
+        since = last._replace(selected=(), written=None)
+    headers = {i: kept.header for i, kept in raws.items()}
+    digests = {i: digest(kept) for i, kept in raws.items()}
+    selection = select(headers, digests, cap=most, last=since)
+    return Pending(since, selection, raws, before, _key(selection))
+
+
+def _key(selection: Selection) -> str:
+    parts = [f"{s.rollout_id} {s.digest}" for s in selection.selected]
+    parts += [f"-{s.rollout_id}" for s in selection.removed]
+    return sha256("\n".join(parts).encode()).hexdigest()
+
+
+def consolidate(work: Work, ledger: Ledger, tally: Tally) -> None:
+    """Bring the index in step with the raw memories, if it is not.
+
+    Raises:
+        CapReachedError: A cap is reached; memory is as it was.
+        MemoryFileError: What it starts from could not be read.
+    """
+    pending = find_pending(work.files, most=work.most)
+    if not pending.selection.differs:
+        return
+    waiting = load_proposal(work.files.directory)
+    if waiting and waiting.key == pending.key:
+        tally.consolidated, tally.reason = "skipped", _WAITS
+        return
+    if ledger.waits(pending.key):
+        last = ledger.consolidation
+        reason = _GAVE_UP.format(attempts=last.attempts, reason=last.reason)
+        tally.consolidated, tally.reason = "skipped", reason
+        return
+    work.progress(0, 1, "consolidating")
+    try:
+        _consolidate(work, pending, tally)
+    except CapReachedError as error:
+        _refuse(work, ledger, pending, str(error))
+        raise
+    except (RefusedError, ModelCallError, MemoryToolError) as error:
+        tally.consolidated, tally.reason = "refused", str(error)
+        _refuse(work, ledger, pending, str(error))
+
+
+def _refuse(work: Work, ledger: Ledger, pending: Pending, reason: str) -> None:
+    save_ledger(work.files.directory, ledger.with_refusal(pending.key, reason))
+
+
+def _consolidate(work: Work, pending: Pending, tally: Tally) -> None:
+    """Stage, edit, judge, and put in place or propose."""
+    for name in work.files.written:
+        if problem := file_problem(pending.before[name]):
+            raise RefusedError(f"{name}: {problem}")
+    draft = _Draft(work, pending)
+    problem = draft.edit()
+    verdict = draft.verdict()
+    problems = (problem,) if problem else verdict.problems
+    if problems:
+        _keep_aside(work, pending, verdict, "; ".join(problems))
+        raise RefusedError("; ".join(problems))
+    selection = _recorded(work, pending, verdict)
+    wanted = {p: Written(pending.before.get(p), d) for p, d in verdict.files.items()}
+    tally.reason = "; ".join(verdict.notes) or None
+    with work.meter.writing():
+        if work.review and wanted:
+            time = work.now().isoformat()
+            proposal = Proposal(time, _reason(pending), wanted, selection, pending.key)
+            keep_proposal(work.files.directory, proposal)
+            tally.consolidated = "proposed"
+            return
+        put_in_place(
+            work.files,
+            wanted,
+            now=work.now(),
+            reason=_reason(pending),
+            again=draft.again,
+        )
+        replace_text(work.files.place(SELECTION_NAME), selection)
+        drop_proposal(work.files.directory)  # it was made of what is past
+    tally.consolidated = "accepted"
+
+
+def _recorded(work: Work, pending: Pending, verdict: Verdict) -> str:
+    done = Consolidated(
+        pending.selection.selected, verdict.written, verdict.unwanted, verdict.skills
+    )
+    return render_consolidated(done, now=work.now())
+
+
+def _reason(pending: Pending) -> str:
+    parts = ("added", "changed", "removed")
+    counts = ((part, len(getattr(pending.selection, part))) for part in parts)
+    told = ", ".join(f"{number} {part}" for part, number in counts if number)
+    return f"consolidated raw memories: {told}"
+
+
+def _keep_aside(work: Work, pending: Pending, verdict: Verdict, reason: str) -> None:
+    """Keep what was refused, without its secrets, for whoever wants to know why."""
+    files = {
+        path: Written(pending.before.get(path), _masked(work, data))
+        for path, data in verdict.files.items()
+    }
+    with work.meter.writing():
+        time = work.now().isoformat()
+        kept = Proposal(time, reason, files, "", pending.key)
+        keep_refused(work.files.directory, kept)
+
+
+def _masked(work: Work, data: bytes | None) -> bytes | None:
+    if data is None:
+        return None
+    return work.mask(data.decode("utf-8", "replace")).encode("utf-8", "replace")
+
+
+class _Draft:
+    """The staged files, from what they were to what the agent left of them."""
+
+    def __init__(self, work: Work, pending: Pending) -> None:
+        self._work = work
+        self._pending = pending
+        self._raws = _by_ref(pending)
+        evidence = _evidence(work.files, pending)
+        with work.meter.writing():
+            replace_text(work.files.place(MERGED_NAME), evidence[MERGED_NAME])
+        self._shown = stage_files(pending.before, evidence, mask=work.mask)
+        self._stage = Stage(
+            self._shown, writable=lambda path: is_writable(path, work.files)
+        )
+
+    def edit(self) -> str | None:
+        """Let the agent edit; why there is no result, if there is none.
+
+        Rollouts that only left take with them what is theirs without any agent.
+        """
+        work, pending = self._work, self._pending
+        if not (pending.selection.added or pending.selection.changed):
+            return None
+        task = consolidation_task(
+            pending.selection,
+            {ref: work.mask(text) for ref, text in self._raws.items()},
+            files=work.files,
+            before=pending.before,
+            room=work.room,
+        )
+        system = consolidation_system(work.extra_prompt, work.files)
+        return work.models.edit(system, task, self._stage, self._problems)
+
+    def verdict(self) -> Verdict:
+        """What is taken of the result."""
+        return self._judge(self._pending.before, self._shown, self._stage.files)
+
+    def again(self, path: str, found: bytes | None) -> bytes:
+        """What is written to *path*, which has changed to *found* since."""
+        old = self._shown[path].split("\n")
+        new = stage_files({path: found}, {}, mask=self._work.mask)[path]
+        gone = frozenset(old) - frozenset(new.split("\n"))
+        lines = self._stage.files[path].split("\n")
+        after = "\n".join(line for line in lines if line not in gone)
+        verdict = self._judge(
+            {**self._pending.before, path: found},
+            {**self._shown, path: new},
+            {**self._stage.files, path: after},
+        )
+        if verdict.problems:
+            raise RefusedError("; ".join(verdict.problems))
+        return verdict.files.get(path) or found or b""
+
+    def _problems(self) -> str | None:
+        problems = self.verdict().problems
+        return "\n".join(problems) if problems else None
+
+    def _judge(
+        self,
+        before: Mapping[str, bytes | None],
+        shown: Mapping[str, str],
+        after: Mapping[str, str],
+    ) -> Verdict:
+        return judge(
+            before,
+            shown,
+            after,
+            self._pending.selection,
+            files=self._work.files,
+            last=self._pending.last,
+            raws=self._raws,
+            room=self._work.room,
+            mask=self._work.mask,
+        )
+
+
+def _by_ref(pending: Pending) -> dict[str, str]:
+    """The texts of the selected raw memories by ref."""
+    kept = ((s.ref, pending.raws[s.rollout_id]) for s in pending.selection.selected)
+    return {ref: render_memory(k.header, k.body) for ref, k in kept}
+
+
+def _evidence(files: GeneratedFiles, pending: Pending) -> dict[str, str]:
+    """What the agent may read, by path."""
+    kept = [pending.raws[s.rollout_id] for s in pending.selection.selected]
+    names = {k.header.rollout_summary_file for k in kept}
+    summaries = {f"{SUMMARIES}/{n}": t for n, t in load_summaries(files).items()}
+    return {
+        MERGED_NAME: render_merged(kept),
+        **{
+            f"{RAW_MEMORIES}/{k.header.rollout_id}.md": render_memory(k.header, k.body)
+            for k in kept
+        },
+        **{path: text for path, text in summaries.items() if path in names},
+    }

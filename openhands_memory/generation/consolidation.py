@@ -135,8 +135,8 @@ def consolidation_task(
     *raws* are the selected raw memories by ref; *room* are the characters that the whole
     text of the index may take.
     """
-    fresh = (*selection.added, *selection.changed)
-    shown, left = _inline(fresh, raws)
+    retained = frozenset(selection.retained)
+    shown, left = _inline((s for s in selection.selected if s not in retained), raws)
     inside = room_inside(before.get(files.index_name), room)
     return fill(
         "consolidation_task",
@@ -184,11 +184,11 @@ def _named(item: Selected) -> str:
 def _inline(
     fresh: Iterable[Selected], raws: Mapping[str, str]
 ) -> tuple[list[str], list[Selected]]:
-    """The raw memories that fit, the oldest first, and those that do not."""
+    """Of *fresh*, newest first: the raw memories that fit, oldest first, and the rest."""
     shown: list[str] = []
     left: list[Selected] = []
     room = _INLINE_CHARS
-    for item in sorted(fresh, key=lambda item: item.header.updated_at, reverse=True):
+    for item in fresh:
         text = as_plain(_body(raws.get(item.ref, "")))
         part = (
             f"[^{show_line(item.ref)}] {show_line(item.header.updated_at)[:40]}\n{text}"

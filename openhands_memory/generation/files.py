@@ -22,6 +22,7 @@ from openhands_memory.generation.selection import Consolidated, parse_consolidat
 from openhands_memory.layout import (
     RAW_MEMORIES,
     SELECTION_NAME,
+    SKILLS,
     SUMMARIES,
     GeneratedFiles,
     TierPlace,
@@ -35,6 +36,7 @@ __all__ = [
     "keep_extracted",
     "load_consolidated",
     "load_raw_memories",
+    "load_skills",
     "load_summaries",
     "read_or_none",
     "replace_text",
@@ -99,6 +101,21 @@ def load_summaries(files: GeneratedFiles) -> Mapping[str, str]:
         if data is not None:
             texts[name] = data.decode("utf-8", "replace")
     return texts
+
+
+def load_skills(files: GeneratedFiles) -> Mapping[str, bytes | None]:
+    """The Markdown files of skills, by their paths below the memory directory.
+
+    Raises:
+        MemoryFileError: One could not be read.
+    """
+    found: dict[str, bytes | None] = {}
+    for skill in _names(files.place(SKILLS, "x"), ""):
+        if os.path.isdir(files.place(SKILLS, skill).path):
+            for name in _names(files.place(SKILLS, skill, "x"), ".md"):
+                place = files.place(SKILLS, skill, name)
+                found[f"{SKILLS}/{skill}/{name}"] = read_or_none(place)
+    return found
 
 
 def load_consolidated(files: GeneratedFiles) -> Consolidated:

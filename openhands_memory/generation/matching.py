@@ -55,8 +55,7 @@ def _zones(
         return list(_without(after.lines, left, keep_headings=False)), []
     above = list(_without(after.lines[: generated.start], left))
     below = list(_without(after.lines[generated.stop :], left))
-    inside = after.lines[generated.start : generated.stop]
-    return list(_without(inside, Counter())), [above, below]
+    return list(after.lines[generated.start : generated.stop]), [above, below]
 
 
 def _without(

@@ -109,7 +109,7 @@ def merge(before: bytes | None, shown: str, after: str, *, rules: Rules) -> Merg
     if len(lines) != len(marked.document.lines):
         lines = parse_document(show_file(before, rules.mask)).lines
     old = _Old(marked, lines, rules)
-    root = read_agents_part(parse_document(as_plain(after)), old.persons)
+    root = read_agents_part(parse_document(as_plain(rules.mask(after))), old.persons)
     found = match_old(root, old.root, rules.refs)
     notes = [
         *_admit_new(root, old, rules),
@@ -236,10 +236,11 @@ def _finish_new(item: Item, rules: Rules) -> None:
     lines = tuple(line[_indent(line, indent) :].rstrip() for line in item.lines)
     item.lines = lines
     item.pieces = tuple((line, "") for line in lines)
-    item.gap = ()
+    item.gap, item.place = (), ("", -1)
+    if rules.refs.unknown(item.refs):
+        return  # that is told, and not corrected here
     refs = rules.refs.known(item.refs)
-    if not refs and not rules.refs.unknown(item.refs):
-        refs = supporters(item.key, rules.words, fresh=rules.fresh)
+    refs = refs or supporters(item.key, rules.words, fresh=rules.fresh)
     if refs:
         item.set_refs(refs)
 
@@ -328,18 +329,16 @@ def _result(
 
 def _bytes(marked: Marked, inside: Sequence[Piece]) -> bytes:
     document = marked.document
-    pieces = [*zip(document.lines, document.ends, strict=True)]
-    pieces[marked.start : marked.stop] = inside
-    text: list[str] = []
-    last = ""
-    for number, (line, end) in enumerate(pieces):
-        if number + 1 < len(pieces):
-            end = end or marked.newline
+    outside = list(zip(document.lines, document.ends, strict=True))
+    above, below = outside[: marked.start], outside[marked.stop :]
+    last = above[-1][1]
+    text = [line + end for line, end in above]
+    for line, end in inside:
         # A blank line below a lone CR would make it a CRLF.
-        if last == "\r" and not line and end.startswith("\n"):
-            end = "\r"
-        text += (line, end)
-        last = end
+        joins = last == "\r" and not line and end.startswith("\n")
+        last = "\r" if joins else end
+        text += (line, last)
+    text += [line + end for line, end in below]
     return encode_file(marked.file, "".join(text))
 
 

@@ -71,9 +71,13 @@ class Item:
             lines[number] = without_refs(lines[number])
         lines[at] = with_refs(lines[at], wanted)
         if tuple(lines) != self.lines:
-            ends = [end for _, end in self.pieces]
-            self.pieces = tuple(zip(lines, ends, strict=True))
-            self.lines = tuple(lines)
+            pairs = zip(lines, self.lines, self.pieces, strict=True)
+            # A line of nothing but refs goes with them.
+            left = [
+                (new, end) for new, old, (_, end) in pairs if new.strip() or not old
+            ]
+            self.pieces = tuple(left)
+            self.lines = tuple(line for line, _ in left)
         self.refs = wanted
 
 
@@ -224,19 +228,16 @@ def _new_heading(line: str, key: str) -> Item:
 
 def put_back(root: Part, old: Part, item: Item) -> None:
     """Put *item* of *old* where it belongs in *root*: below its neighbour, if there."""
-    above: dict[Item, Item | None] = {}
-    last: Item | None = None
-    for part in old.walk():
-        last = part.heading
-        for own in part.items:
-            above[own], last = last, own
     home = _home(root, old, item)
     if item is home.heading:
         return
-    before = above[item]
-    while before and before not in home.items:
-        before = above.get(before)
-    home.items.insert(home.items.index(before) + 1 if before else 0, item)
+    path = _path(old, item)
+    siblings = path[-1].items if path else old.items
+    at = 0
+    for sibling in siblings[: siblings.index(item)]:
+        if sibling in home.items:
+            at = home.items.index(sibling) + 1
+    home.items.insert(at, item)
 
 
 def _home(root: Part, old: Part, item: Item) -> Part:

@@ -15,7 +15,7 @@ from openhands_memory.generation.state import load_ledger, locked
 from openhands_memory.generation.work import Tally, Work
 from openhands_memory.layout import GeneratedFiles
 
-__all__ = ["generate", "has_pending", "record"]
+__all__ = ["generate", "record"]
 
 _LOCKED = "another process generates memory here"
 

@@ -31,7 +31,7 @@ class Marked(NamedTuple):
     """A file's lines, its marks included, and those of its generated part.
 
     Attributes: *start* is the index of the line below the first mark, *stop* that of the
-    second one; *was_marked* says that both are in the file.
+    second one; *newline* is the end of lines that join.
     """
 
     file: FileText
@@ -39,7 +39,6 @@ class Marked(NamedTuple):
     start: int
     stop: int
     newline: str
-    was_marked: bool
 
     @property
     def outside(self) -> tuple[int, ...]:
@@ -60,39 +59,38 @@ def mark_up(data: bytes | None) -> Marked:
     """The lines of *data* with the marks, which are added at its end if need be."""
     file = decode_file(data or b"")
     document = parse_document(file.text)
-    ends = Counter(end for end in document.ends if end).most_common(1)
-    newline = ends[0][0] if ends else "\n"
     pieces = list(zip(document.lines, document.ends, strict=True))
     stripped = [line.strip() for line in document.lines]
+    newline = _newline(document)
     if GENERATED_START not in stripped:
-        if pieces and stripped[-1]:
-            pieces.append(("", newline))
-        pieces.append((GENERATED_START, newline))
+        pieces += _beginning(pieces, newline)
         start, stop = len(pieces), None
     else:
         start = stripped.index(GENERATED_START) + 1
         below = stripped[start:]
-        has_end = GENERATED_END in below
-        stop = start + below.index(GENERATED_END) if has_end else None
+        stop = start + below.index(GENERATED_END) if GENERATED_END in below else None
     if stop is None:
-        pieces.insert(start, (GENERATED_END, newline))
-    marked = _joined(pieces, newline)
-    stop = start if stop is None else stop
-    return Marked(
-        file, marked, start, stop, newline, len(marked.lines) == len(stripped)
-    )
+        stop = start
+        # A lone CR would take a line feed below it for its own.
+        joins = newline == "\r" and pieces[start:] and pieces[start] == ("", "\n")
+        pieces.insert(start, (GENERATED_END, "\n" if joins else newline))
+    ends = [end or newline for _, end in pieces[:-1]]
+    marked = Document(tuple(line for line, _ in pieces), (*ends, pieces[-1][1]))
+    return Marked(file, marked, start, stop, newline)
 
 
-def _joined(pieces: Sequence[tuple[str, str]], newline: str) -> Document:
-    """*pieces* as a document, of which only the last line may have no end."""
-    lines = tuple(line for line, _ in pieces)
-    ends = [end for _, end in pieces]
-    for at, end in enumerate(ends[:-1]):
-        ends[at] = end or newline
-        # A blank line below a lone CR would make it a CRLF.
-        if ends[at] == "\r" and not lines[at + 1] and ends[at + 1].startswith("\n"):
-            ends[at + 1] = "\r"
-    return Document(lines, tuple(ends))
+def _newline(document: Document) -> str:
+    """The line end that most lines have."""
+    ends = Counter(end for end in document.ends if end).most_common(1)
+    return ends[0][0] if ends else "\n"
+
+
+def _beginning(above: Sequence[tuple[str, str]], newline: str) -> list[tuple[str, str]]:
+    """What goes below *above* so that the generated part begins."""
+    start = (GENERATED_START, newline)
+    if not above or not above[-1][0].strip():
+        return [start]
+    return [("", "\r" if above[-1][1] == "\r" else newline), start]
 
 
 def show_file(data: bytes | None, mask: Callable[[str], str] = str) -> str:

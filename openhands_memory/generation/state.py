@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any, Final, NamedTuple, cast
 
 from openhands_memory import trust
@@ -117,17 +117,19 @@ def locked(directory: str, *, seconds: float) -> Generator[bool]:
     descriptor = os.open(os.path.join(folder, "lock"), flags, 0o600)
     try:
         until = time.monotonic() + seconds
-        while not (taken := _take(descriptor)) and time.monotonic() < until:
+        flock, exclusive = fcntl.flock, fcntl.LOCK_EX | fcntl.LOCK_NB
+        while not (taken := _takes(lambda: flock(descriptor, exclusive))):
+            if time.monotonic() >= until:
+                break
             time.sleep(_PAUSE)
         yield taken
     finally:
         os.close(descriptor)
 
 
-def _take(descriptor: int) -> bool:
-    assert fcntl is not None
+def _takes(lock: Callable[[], None]) -> bool:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock()
     except BlockingIOError:
         return False
     return True

@@ -12,7 +12,15 @@ from openhands_memory.generation.models import Cap, Models
 from openhands_memory.generation.report import ConsolidationState, Failure, Generation
 from openhands_memory.layout import GeneratedFiles
 
-__all__ = ["Tally", "Work"]
+__all__ = ["Progress", "Tally", "Work", "no_progress"]
+
+
+#: Told how many of how many steps are done, and what is done next.
+Progress = Callable[[int, int, str], None]
+
+
+def no_progress(done: int, steps: int, what: str) -> None:
+    """Tell nobody."""
 
 
 class Work(NamedTuple):
@@ -20,7 +28,7 @@ class Work(NamedTuple):
 
     Attributes: *mask* hides secrets in a text; *now* tells the time; *room* are the
     characters of the index that are sure to be shown; *most* is the number of raw
-    memories that are considered; *progress* is told what is done next.
+    memories that are considered.
     """
 
     files: GeneratedFiles
@@ -32,7 +40,7 @@ class Work(NamedTuple):
     most: int
     extra_prompt: str | None = None
     review: bool = False
-    progress: Callable[[str], None] = lambda _: None
+    progress: Progress = no_progress
 
 
 class Tally:

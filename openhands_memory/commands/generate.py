@@ -1,0 +1,251 @@
+"""``generate``: what conversations left pending becomes memory."""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from openhands_memory.commands._arguments import (
+    add_budget,
+    add_json,
+    add_workspace,
+    print_json,
+    whole_number,
+)
+from openhands_memory.commands._generation import add_layout, files_of, layout_of
+from openhands_memory.commands._transfer import count
+from openhands_memory.errors import MemoryToolError
+from openhands_memory.layout import GeneratedFiles
+
+if TYPE_CHECKING:
+    from openhands.sdk import LLM
+
+    from openhands_memory.config import MemoryConfig
+    from openhands_memory.generation.plan import Plan
+    from openhands_memory.generation.report import Generation
+
+EXAMPLE = "LLM_API_KEY=... LLM_MODEL=openai/gpt-4o openhands-memory generate"
+
+_DONE, _INCOMPLETE = 0, 1
+_BAR_WIDTH = 20
+
+
+class NoModelError(MemoryToolError):
+    """Nobody said which model is to be asked."""
+
+    def __str__(self) -> str:
+        return (
+            "no model is named: set LLM_MODEL, and LLM_API_KEY or LLM_BASE_URL, or "
+            "give --model. --dry-run needs none"
+        )
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_workspace(parser)
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="print what would be done, and about what it costs; ask no model",
+    )
+    parser.add_argument(
+        "--retry", action="store_true", help="try again what failed three times"
+    )
+    parser.add_argument(
+        "--review",
+        action="store_true",
+        help="leave the result for 'openhands-memory review'",
+    )
+    group = parser.add_argument_group("model and caps")
+    group.add_argument(
+        "--model", metavar="NAME", help="the model that is asked (default: LLM_MODEL)"
+    )
+    group.add_argument(
+        "--max-seconds", metavar="N", type=_amount, help="stop then (default: 300)"
+    )
+    group.add_argument(
+        "--max-tokens",
+        metavar="N",
+        type=whole_number,
+        help="stop then (default: 1,000,000)",
+    )
+    group.add_argument(
+        "--max-cost", metavar="USD", type=_amount, help="stop then (default: 1.00)"
+    )
+    add_layout(parser)
+    add_budget(parser)
+    add_json(parser)
+
+
+def _amount(value: str) -> float:
+    try:
+        amount = float(value)
+    except ValueError:
+        amount = 0.0
+    if not 0 < amount < float("inf"):
+        raise argparse.ArgumentTypeError(f"{value!r} is no amount such as 2.50")
+    return amount
+
+
+def run(args: argparse.Namespace) -> int:
+    from openhands_memory.generation.plan import plan
+
+    files = files_of(args)
+    planned = plan(files, retry=args.retry)
+    model = args.model or os.environ.get("LLM_MODEL")
+    if args.dry_run:
+        price = _prices(model) if model and not planned.is_empty else None
+        return _print_plan(planned, price, as_json=args.json)
+    if planned.is_empty:
+        return _report_nothing(files, as_json=args.json)
+    if not model:
+        raise NoModelError
+    report = _generate(args, files, model)
+    if args.json:
+        print_json(report.as_dict())
+    else:
+        for line in report_lines(report, files):
+            print(line)
+    incomplete = report.failed or report.capped_by or report.consolidated == "refused"
+    return _INCOMPLETE if incomplete else _DONE
+
+
+def _generate(
+    args: argparse.Namespace, files: GeneratedFiles, model: str
+) -> "Generation":
+    _load_sdk()
+    from openhands_memory.adapters.generating import generate_pending
+
+    bar = _Bar(shown=sys.stderr.isatty())
+    try:
+        return generate_pending(
+            files, _llm(model), _config(args), retry=args.retry, progress=bar
+        )
+    finally:
+        bar.clear()
+
+
+def _config(args: argparse.Namespace) -> "MemoryConfig":
+    from openhands_memory.config import (
+        MemoryConfig,
+        MemoryGenerateConfig,
+        MemoryReadConfig,
+    )
+
+    given = {
+        name: getattr(args, name)
+        for name in ("max_seconds", "max_tokens", "max_cost")
+        if getattr(args, name) is not None
+    }
+    read = MemoryReadConfig(char_budget=args.budget) if args.budget else None
+    return MemoryConfig(
+        layout=layout_of(args),
+        read=read or MemoryReadConfig(),
+        generate=MemoryGenerateConfig(review=args.review, **given),
+    )
+
+
+def _prices(model: str) -> tuple[float, float] | None:
+    _load_sdk()
+    from openhands_memory.adapters.generating import prices_of
+
+    return prices_of(_llm(model))
+
+
+def _llm(model: str) -> "LLM":
+    from openhands_memory.adapters.generating import model_named
+
+    return model_named(
+        model,
+        api_key=os.environ.get("LLM_API_KEY"),
+        base_url=os.environ.get("LLM_BASE_URL"),
+    )
+
+
+def _load_sdk() -> None:
+    """Say what takes so long, and let the SDK say nothing while it is imported."""
+    os.environ.setdefault("LOG_LEVEL", "ERROR")
+    os.environ.setdefault("OPENHANDS_SUPPRESS_BANNER", "1")
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    print("loading the OpenHands SDK, which takes some seconds ...", file=sys.stderr)
+
+
+class _Bar:
+    """A line on a terminal that says how far it is; nothing elsewhere."""
+
+    def __init__(self, *, shown: bool) -> None:
+        self._shown = shown
+
+    def __call__(self, done: int, total: int, what: str) -> None:
+        if self._shown:
+            filled = _BAR_WIDTH * done // max(1, total)
+            bar = "#" * filled + "-" * (_BAR_WIDTH - filled)
+            line = f"[{bar}] {done}/{total} {what}"
+            print(f"\r{line[:79]:79}", end="", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        if self._shown:
+            print(f"\r{'':79}\r", end="", file=sys.stderr, flush=True)
+
+
+# --- What a person reads ----------------------------------------------------------------
+
+
+def _report_nothing(files: GeneratedFiles, *, as_json: bool) -> int:
+    from openhands_memory.generation.report import NOTHING_GENERATED
+
+    if as_json:
+        print_json(NOTHING_GENERATED.as_dict())
+    else:
+        print(f"nothing is pending in {files.sessions_dir} and {files.memories_dir}")
+    return _DONE
+
+
+def _print_plan(
+    planned: "Plan", price: tuple[float, float] | None, *, as_json: bool
+) -> int:
+    cost = planned.cost(price)
+    if as_json:
+        print_json({**planned.as_dict(), "estimated_cost": cost})
+        return _DONE
+    for rollout in planned.rollouts:
+        size, tokens = count(rollout.size, "byte"), f"{rollout.tokens:,}"
+        print(f"extract {rollout.rollout_id}: {size}, about {tokens} tokens")
+    if planned.waiting:
+        waiting = count(len(planned.waiting), "rollout")
+        print(f"not tried again: {waiting} that failed three times (--retry)")
+    if planned.consolidates:
+        print(f"consolidate {planned.consolidates}")
+    if planned.is_empty:
+        print("nothing is pending")
+        return _DONE
+    known = "cost unknown" if cost is None else f"about {cost:.2f} US dollars"
+    print(f"in all about {planned.tokens:,} tokens, {known}; nothing was sent")
+    return _DONE
+
+
+def report_lines(report: "Generation", files: GeneratedFiles) -> Iterator[str]:
+    """The report for people."""
+    rollouts = count(report.extracted, "rollout")
+    yield f"extracted: {rollouts}, {report.empty} more with nothing worth keeping"
+    for failure in report.failed:
+        yield f"failed: {failure.rollout_id} ({failure.stage}): {failure.reason}"
+    if report.damaged_lines:
+        yield f"left out: {count(report.damaged_lines, 'damaged line')}"
+    yield f"index: {_INDEX[report.consolidated].format(path=files.memories_dir)}"
+    if report.reason:
+        yield f"  {report.reason}"
+    if report.pending:
+        yield f"pending: {count(report.pending, 'rollout')}"
+    cost = "cost unknown" if report.cost is None else f"{report.cost:.4f} US dollars"
+    calls, tokens = count(report.llm_calls, "call"), count(report.tokens, "token")
+    yield f"used: {calls}, {tokens}, {cost}, {report.seconds:.1f} seconds"
+
+
+_INDEX = {
+    "accepted": "updated in {path}; 'openhands-memory undo' takes it back",
+    "refused": "as it was: the result was refused",
+    "proposed": "as it was: 'openhands-memory review' shows what is proposed",
+    "skipped": "as it was",
+    "none": "as it was: nothing new for it",
+}

@@ -1,0 +1,120 @@
+"""What a generation would do, and about what it would cost.
+
+Flow: looks at what is on disk; asks no model and writes nothing.
+"""
+
+from typing import Any, Final, NamedTuple
+
+from openhands_memory.generation.consolidating import find_pending
+from openhands_memory.generation.extracting import pending_rollouts
+from openhands_memory.generation.files import find_rollouts
+from openhands_memory.generation.selection import Selection
+from openhands_memory.generation.state import load_ledger
+from openhands_memory.layout import GeneratedFiles
+
+__all__ = ["Plan", "PlannedRollout", "plan"]
+
+#: About this many bytes of a rollout are a token, and no more of them are sent.
+_BYTES_PER_TOKEN: Final = 3
+_MOST_TOKENS: Final = 200_000
+#: Tokens of a prompt around a rollout, and of an answer.
+_PROMPT_TOKENS: Final = 1_500
+_ANSWER_TOKENS: Final = 1_000
+#: Turns that a consolidation takes as a rule, each of which sends all before it again.
+_TURNS: Final = 6
+#: Raw memories that a consolidation considers, if nobody says otherwise.
+_MOST: Final = 256
+
+
+class PlannedRollout(NamedTuple):
+    """A rollout that would be extracted: its *size* in bytes, about so many *tokens*."""
+
+    rollout_id: str
+    size: int
+    tokens: int
+
+
+class Plan(NamedTuple):
+    """What would be done.
+
+    Attributes: *waiting* are rollouts that failed too often to be tried again;
+    *consolidates* says of what, empty if the index is in step; *tokens_in* and
+    *tokens_out* are estimates for all of it.
+    """
+
+    rollouts: tuple[PlannedRollout, ...]
+    waiting: tuple[str, ...]
+    consolidates: str
+    tokens_in: int
+    tokens_out: int
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.rollouts and not self.consolidates
+
+    @property
+    def tokens(self) -> int:
+        return self.tokens_in + self.tokens_out
+
+    def cost(self, price: tuple[float, float] | None) -> float | None:
+        """US dollars, for the *price* of a token in and a token out."""
+        if price is None:
+            return None
+        return self.tokens_in * price[0] + self.tokens_out * price[1]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "rollouts": [rollout._asdict() for rollout in self.rollouts],
+            "waiting": list(self.waiting),
+            "consolidates": self.consolidates or None,
+            "estimated_tokens": self.tokens,
+        }
+
+
+def plan(files: GeneratedFiles, *, retry: bool = False, most: int = _MOST) -> Plan:
+    """What a generation in *files* would do now.
+
+    Raises:
+        MemoryFileError: A file or directory could not be read.
+    """
+    ledger = load_ledger(files.directory)
+    if retry:
+        ledger = ledger.retried()
+    todo = pending_rollouts(files, ledger)
+    names = {rollout.rollout_id for rollout in todo}
+    waiting = (
+        r.rollout_id
+        for r in find_rollouts(files)
+        if r.rollout_id not in names and ledger.rollouts[r.rollout_id].state == "failed"
+    )
+    rollouts = tuple(
+        PlannedRollout(r.rollout_id, r.size, _tokens_of(r.size)) for r in todo
+    )
+    pending = find_pending(files, most=most)
+    differs = pending.selection.differs and not ledger.waits(pending.key)
+    asks = rollouts or (
+        differs and (pending.selection.added or pending.selection.changed)
+    )
+    shown = sum(len(data or b"") for data in pending.before.values())
+    fresh = (*pending.selection.added, *pending.selection.changed)
+    shown += sum(len(pending.raws[s.rollout_id].body) for s in fresh)
+    turn = _PROMPT_TOKENS + shown // _BYTES_PER_TOKEN + _ANSWER_TOKENS * len(rollouts)
+    return Plan(
+        rollouts,
+        tuple(waiting),
+        _told(pending.selection, len(rollouts)) if differs or rollouts else "",
+        sum(rollout.tokens for rollout in rollouts) + (_TURNS * turn if asks else 0),
+        _ANSWER_TOKENS * (len(rollouts) + (_TURNS if asks else 0)),
+    )
+
+
+def _tokens_of(size: int) -> int:
+    return _PROMPT_TOKENS + min(_MOST_TOKENS, size // _BYTES_PER_TOKEN)
+
+
+def _told(selection: Selection, rollouts: int) -> str:
+    parts = ("added", "changed", "removed")
+    counts = [(part, len(getattr(selection, part))) for part in parts]
+    told = [f"{number} {part}" for part, number in counts if number]
+    told += [f"up to {rollouts} to be extracted"] if rollouts else []
+    return f"raw memories: {', '.join(told)}"
