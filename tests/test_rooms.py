@@ -34,7 +34,7 @@ PURE: Final = PATH_TEXT | {
     *("base64", "binascii", "bisect", "codecs", "collections", "copy", "dataclasses"),
     *("datetime", "difflib", "enum", "functools", "hashlib", "heapq", "itertools"),
     *("json", "math", "operator", "pathlib", "re", "shlex", "string", "textwrap"),
-    *("typing", "unicodedata", "urllib.parse"),
+    *("types", "typing", "unicodedata", "urllib.parse"),
 }
 
 #: Paths below a given root; still no clock, no environment, no network.
@@ -184,11 +184,70 @@ ROOMS: Final[Mapping[str, Room]] = {
         outside=("os.lstat",),
         calls=("lstat",),
     ),
+    "context.room": flow("options", "context.locate", "context.surroundings"),
+    # Writing: what conversations leave behind. The text tools of `upkeep` are shared: a
+    # generated part stands in a file that a person edits.
+    "generation.rollout": pure(
+        *("generation.shortening", "generation.window", "secrets")
+    ),
+    "generation.shortening": pure(),
+    "generation.window": pure("generation.shortening"),
+    "generation.raw_memory": pure(),
+    "generation.extraction": pure(
+        *("generation.raw_memory", "generation.rollout", "prompts", "sanitize")
+    ),
+    "generation.selection": pure("generation.raw_memory"),
+    "generation.stage": pure("errors"),
+    "generation.models": pure("errors", "generation.stage"),
+    # A stop waits for the write that has begun.
+    "generation.meter": Room(
+        frozenset(PURE | {"contextlib", "threading"}),
+        frozenset({"generation.models"}),
+        HIDDEN | CLOCK | PRINT | OPEN,
+    ),
+    "generation.report": pure("generation.models"),
+    "generation.work": pure(
+        *("layout", "generation.meter", "generation.models", "generation.report")
+    ),
+    "generation.ledger": pure(),
+    "generation.support": pure(),
+    "generation.shown": pure("layout", "sanitize", "upkeep.document"),
+    "generation.parts": pure("generation.*", "upkeep.document", "upkeep.sections"),
+    "generation.matching": pure("generation.*", "upkeep.document"),
+    "generation.guards": pure("secrets"),
+    "generation.merging": pure("generation.*", "layout", "sanitize", "upkeep.*"),
+    "generation.consolidation": pure(
+        *("layout", "prompts", "sanitize", "secrets"),
+        *("generation.guards", "generation.merging", "generation.raw_memory"),
+        *("generation.selection", "generation.shown", "generation.support"),
+    ),
+    "generation.state": disk(
+        *("trust", "writing", "generation.ledger"),
+        # It waits for a lock no longer than it is told to.
+        outside=("time.monotonic", "time.sleep"),
+    ),
+    "generation.files": flow(
+        *("errors", "layout", "store", "writing"),
+        *("generation.raw_memory", "generation.rollout", "generation.selection"),
+        outside=("os.path.isdir",),
+        calls=("exists",),
+    ),
+    "generation.placing": flow("errors", "layout", "upkeep.change", "writing"),
+    "generation.review": flow(
+        *("layout", "generation.files", "generation.placing", "generation.state")
+    ),
+    "generation.extracting": flow("errors", "layout", "store", "generation.*"),
+    "generation.consolidating": flow(
+        *("errors", "layout", "writing", "generation.*"), calls=("now",)
+    ),
+    "generation.plan": flow("layout", "generation.*"),
+    "generation.run": flow("errors", "layout", "writing", "generation.*"),
     # For people.
     "upkeep.facts": pure("encoding", "errors"),
     "upkeep.history": disk("errors", "layout", "writing"),
     "upkeep.change": flow(
-        *("errors", "layout", "trust", "upkeep.facts", "upkeep.history", "writing")
+        *("errors", "layout", "store", "trust", "writing"),
+        *("upkeep.facts", "upkeep.history"),
     ),
     "upkeep.document": pure("encoding", "fences", "layout"),
     "upkeep.sections": pure("upkeep.document"),
@@ -237,7 +296,35 @@ ROOMS: Final[Mapping[str, Room]] = {
     ),
     "adapters.conversation": edge(
         *(*GROUND, "context.*", "adapters.context", "adapters.binding"),
+        *("adapters.generating", "generation.report", "generation.rollout"),
         outside=("inspect", "openhands"),
+    ),
+    "adapters.events": edge(
+        "generation.rollout", "generation.shortening", "secrets", outside=("openhands",)
+    ),
+    "adapters.known_secrets": edge("secrets", outside=("openhands", "pydantic")),
+    "adapters.claims": edge(
+        "config",
+        "errors",
+        "layout",
+        outside=("openhands", "pydantic", "threading", "os.path.realpath", "weakref"),
+    ),
+    "adapters.editor": edge(
+        *("errors", "prompts", "sanitize", "generation.stage"),
+        outside=("openhands", "pydantic"),
+    ),
+    "adapters.models": edge(
+        *("config", "errors", "prompts", "sanitize", "secrets", "adapters.editor"),
+        *("generation.meter", "generation.models", "generation.stage"),
+        outside=("contextvars", "openhands", "pydantic", "queue", "threading"),
+    ),
+    "adapters.generating": edge(
+        *(*GROUND, "secrets", "context.report", "context.room", "generation.*"),
+        *("adapters.claims", "adapters.context", "adapters.events"),
+        *("adapters.known_secrets", "adapters.models"),
+        outside=("openhands", "pydantic", "threading", "time"),
+        # It gives the clock to all of generation.
+        calls=("now",),
     ),
     "adapters.demo": edge(
         *("adapters.context", "adapters.conversation", "commands.status", "errors"),
@@ -249,6 +336,11 @@ ROOMS: Final[Mapping[str, Room]] = {
     ),
     # The one command that needs the SDK; it imports that when it is run.
     "commands.demo": command(*NO_SDK, "adapters.demo"),
+    # It imports the SDK when there is something for a model to do.
+    "commands.generate": command(
+        *NO_SDK, "adapters.generating", "generation.*", outside=("openhands",)
+    ),
+    "commands._generation": command(*NO_SDK, "generation.*"),
     # Where search's index is kept.
     "commands._search_cache": command(*NO_SDK, outside=("platformdirs",)),
     # It ends as lint does.
@@ -400,10 +492,10 @@ def test_only_the_edges_know_the_sdk() -> None:
     """The table itself: no other row lets the SDK, or what is as heavy, in."""
     heavy = {"openhands", "pydantic", "litellm", "rich"}
     assert {name for name, room in ROOMS.items() if room.outside & heavy} == {
-        "adapters.binding",
-        "adapters.context",
-        "adapters.conversation",
-        "adapters.demo",
+        *("adapters.binding", "adapters.claims", "adapters.context"),
+        *("adapters.conversation", "adapters.demo", "adapters.editor"),
+        *("adapters.events", "adapters.generating", "adapters.known_secrets"),
+        *("adapters.models", "commands.generate"),
     }
 
 

@@ -4,15 +4,19 @@ Touches the SDK, through public names only; it opens no file.
 """
 
 import json
-from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Self, cast
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar, Final, Literal, Self, cast
+from uuid import uuid4
 
 from openhands.sdk.tool import (
     Action,
     Observation,
+    Tool,
     ToolAnnotations,
     ToolDefinition,
     ToolExecutor,
+    register_tool,  # pyright: ignore[reportUnknownVariableType] - the SDK's own
 )
 from pydantic import Field, field_validator
 
@@ -20,7 +24,7 @@ from openhands_memory.generation.stage import Stage, StageError
 from openhands_memory.prompts import fill
 from openhands_memory.sanitize import neutralise, show_hidden
 
-__all__ = ["StagedEditAction", "StagedEditObservation", "StagedEditor"]
+__all__ = ["StagedEditAction", "StagedEditObservation", "StagedEditor", "editor_of"]
 
 
 class StagedEditAction(Action):
@@ -89,8 +93,9 @@ class StagedEditor(ToolDefinition[StagedEditAction, StagedEditObservation]):
     user_selectable: ClassVar[bool] = False
 
     @classmethod
-    def create(cls, stage: Stage) -> Sequence[Self]:
-        """The editor of *stage*."""
+    def create(cls, conv_state: object = None, *, key: str = "") -> Sequence[Self]:
+        """The editor of the stage that `editor_of` has lent under *key*."""
+        stage = _lent[key]
         editor = cls(
             description=fill("editor_tool"),
             action_type=StagedEditAction,
@@ -99,6 +104,25 @@ class StagedEditor(ToolDefinition[StagedEditAction, StagedEditObservation]):
             executor=cast("ToolExecutor[Any, Any]", _Executor(stage)),
         )
         return [editor]
+
+
+#: Stages of the agents that are at work: the SDK makes tools by name, from values that
+#: it can write down.
+_lent: Final[dict[str, Stage]] = {}
+
+
+@contextmanager
+def editor_of(stage: Stage) -> Generator[Tool]:
+    """What an agent is given to have the editor of *stage*, within the block."""
+    key = uuid4().hex
+    _lent[key] = stage
+    try:
+        yield Tool(name=StagedEditor.__name__, params={"key": key})
+    finally:
+        del _lent[key]
+
+
+register_tool(StagedEditor.__name__, StagedEditor)
 
 
 def _edit(stage: Stage, action: StagedEditAction) -> str:

@@ -97,14 +97,13 @@ class Generating:
     """
 
     def __init__(self, config: MemoryConfig, workspace: str, rollout_id: str) -> None:
-        assert config.generate is not None
         self.config = config
         self.files = files_of(workspace, config)
         self.rollout_id = rollout_id
         self.report: Generation = NOTHING_GENERATED
         self._recorded_events = 0
         self._closed = False
-        self._claim = claim(self.files, config.generate)
+        self._claim = claim(self.files, config.generate or MemoryGenerateConfig())
 
     def start_at(self, events: int) -> None:
         """Leave out the first *events*: they were there when the conversation began."""

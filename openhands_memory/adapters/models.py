@@ -1,13 +1,9 @@
 """Generation's two models: the SDK's LLMs, every call metered and bounded.
 
-Touches the SDK, through public names only. Consolidation is a loop of its own, not a
-conversation of the SDK: that would run the plugins and hooks that a user has installed
-(OpenHands SDK 1.58.2, local_conversation.py: _ensure_plugins_loaded), offer tools of
-its own, and start no more once the interpreter shuts down.
+Touches the SDK, through public names only.
 """
 
 import contextvars
-import json
 import math
 import queue
 import threading
@@ -16,28 +12,27 @@ from dataclasses import fields, is_dataclass
 from typing import Any, Final, NamedTuple, cast
 
 from openhands.sdk import LLM, LocalConversation
+from openhands.sdk.conversation.exceptions import ConversationRunError
 from openhands.sdk.llm import (
     LLMResponse,
     Message,
-    MessageToolCall,
     Metrics,
     TextContent,
 )
 from openhands.sdk.llm.exceptions import LLMContextWindowExceedError, LLMError
-from openhands.sdk.tool import FinishTool, ToolDefinition
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from openhands_memory.adapters.editor import StagedEditor
+from openhands_memory.adapters.consolidator import consolidator
 from openhands_memory.config import MemoryGenerateConfig
 from openhands_memory.errors import ConfigError, UnknownFieldError
 from openhands_memory.generation.meter import Meter
 from openhands_memory.generation.models import (
+    Cap,
     CapReachedError,
     ContextTooLongError,
     ModelCallError,
 )
 from openhands_memory.generation.stage import Stage
-from openhands_memory.prompts import fill
 from openhands_memory.sanitize import show_line
 from openhands_memory.secrets import mask_secrets
 
@@ -71,17 +66,9 @@ _OF_ONE_MODEL: Final = (
     "output_cost_per_token",
 )
 
-#: Equal turns in a row, calls of one turn, and characters of a reason.
-_SAME_TURNS: Final = 4
-_CALLS_A_TURN: Final = 64
+#: Characters of a reason, and of what it is taken from.
 _REASON_CHARS: Final = 200
 _SCANNED_CHARS: Final = 4_000
-
-_UNFINISHED: Final = "the model ended without finishing and without a change"
-_REPEATS: Final = "the model repeated the same calls"
-_TOO_MANY_CALLS: Final = "Not done: too many calls in one answer."
-
-type _Tool = ToolDefinition[Any, Any]
 
 
 class SdkModels:
@@ -145,63 +132,42 @@ class SdkModels:
             CapReachedError: A cap is reached; nothing more is sent.
             ModelCallError: The model did not answer.
         """
-        said = [_says("system", system), _says("user", task)]
-        turns = iter(range(self._max_turns))
+        self._meter.check()
+        llm = self._consolidation
+        counter = _Counter(self._meter, llm)
+
+        def work() -> str | None:
+            with consolidator(
+                self._timed(llm),
+                system,
+                stage,
+                max_turns=self._max_turns,
+                counted=counter.count,
+            ) as agent:
+                reason = agent.work(task)
+                problems = check() if reason is None else None
+                return agent.work(problems) if problems else reason
+
         try:
-            reason = self._work(said, stage, turns)
-            problems = check() if reason is None else None
-            if problems:
-                said.append(_says("user", problems))
-                reason = self._work(said, stage, turns)
-            return reason
+            return _within(self._meter.seconds_left, work)
+        except queue.Empty:  # it may go on, but what it edits is frozen
+            raise CapReachedError("seconds") from None
+        except ConversationRunError as error:
+            self._meter.add(calls=1)
+            failure = self._failure(error.original_exception)
         finally:
             stage.freeze()
+        self._meter.check()  # a call may have failed for want of time
+        raise failure
 
-    def _work(
-        self, said: list[Message], stage: Stage, turns: Iterator[int]
-    ) -> str | None:
-        """Let the model go on with what was *said* until it is finished."""
-        tools = (*StagedEditor.create(stage), *cast("Any", FinishTool).create())
-        nudged = False
-        before, same = None, 1
-        for _ in turns:
-            answer = self._ask(self._consolidation, said, tools)
-            calls = answer.tool_calls or []
-            if calls or _text_of(answer):
-                said.append(answer)
-            elif not nudged:
-                said.append(_says("user", fill("editor_nudge")))
-                nudged = True
-                continue
-            if not calls:
-                return None if stage.changed else _UNFINISHED
-            results = _results(calls, tools)
-            said.extend(results)
-            if any(call.name == FinishTool.name for call in calls):
-                return None
-            turn = [
-                (c.name, c.arguments, _text_of(r))
-                for c, r in zip(calls, results, strict=True)
-            ]
-            same = same + 1 if turn == before else 1
-            before = turn
-            if same >= _SAME_TURNS:
-                return _REPEATS
-        raise CapReachedError("turns")
-
-    def _ask(
-        self, llm: LLM, said: Sequence[Message], tools: Sequence[_Tool] = ()
-    ) -> Message:
+    def _ask(self, llm: LLM, said: Sequence[Message]) -> Message:
         """The answer of *llm*, counted."""
         self._meter.check()
-        seconds = min(self._meter.seconds_left, _DAY_SECONDS)
-        timeout = max(1, math.ceil(min(seconds, llm.timeout or seconds)))
-        timed = llm.model_copy(update={"timeout": timeout})
-        used = _Usage.of(llm)
-        self._asked[llm.usage_id] = llm
+        timed = self._timed(llm)
+        counter = _Counter(self._meter, llm)
         answer: LLMResponse | None = None
         try:
-            answer = _within(seconds, lambda: _send(timed, said, tools))
+            answer = _within(self._meter.seconds_left, lambda: _send(timed, said))
             return answer.message
         except queue.Empty:
             # It may still answer, which nobody waits for any more.
@@ -209,29 +175,20 @@ class SdkModels:
         except Exception as error:  # noqa: BLE001  whatever a provider's client raises
             failure = self._failure(error)
         finally:
-            self._count(llm, used, said, answer)
+            # A router's use is counted elsewhere, by the LLM that it chose.
+            chars = sum(map(_chars_of, said))
+            counter.count(1, chars, otherwise=_tokens_of(answer))
         self._meter.check()  # a call may have failed for want of time
         raise failure
 
-    def _count(
-        self,
-        llm: LLM,
-        before: "_Usage",
-        said: Sequence[Message],
-        answer: LLMResponse | None,
-    ) -> None:
-        used = _Usage.of(llm)
-        # A router's use is counted elsewhere, by the LLM that it chose.
-        tokens = used.tokens - before.tokens or _tokens_of(answer)
-        if not tokens and used.answers > before.answers:
-            # The server does not say what it used, and the cap has to hold.
-            tokens = sum(map(_chars_of, said)) // _CHARS_PER_TOKEN
-        cost: float | None = used.cost - before.cost
-        if not cost and tokens and not _has_price(llm):
-            cost = None
-        self._meter.add(calls=1, tokens=tokens, cost=cost)
+    def _timed(self, llm: LLM) -> LLM:
+        """*llm*, which waits for an answer no longer than there is time."""
+        self._asked[llm.usage_id] = llm
+        seconds = min(self._meter.seconds_left, _DAY_SECONDS)
+        timeout = max(1, math.ceil(min(seconds, llm.timeout or seconds)))
+        return llm.model_copy(update={"timeout": timeout})
 
-    def _failure(self, error: Exception) -> ModelCallError:
+    def _failure(self, error: BaseException) -> ModelCallError:
         is_long = isinstance(error, LLMContextWindowExceedError)
         kind = ContextTooLongError if is_long else ModelCallError
         first = str(error).strip().partition("\n")[0][:_SCANNED_CHARS]
@@ -270,13 +227,42 @@ class _Usage(NamedTuple):
         return cls(tokens, metrics.accumulated_cost, len(metrics.response_latencies))
 
 
+class _Counter:
+    """Adds to a meter what an LLM has used since the last time."""
+
+    def __init__(self, meter: Meter, llm: LLM) -> None:
+        self._meter = meter
+        self._llm = llm
+        self._first = self._before = _Usage.of(llm)
+        self._calls = 0
+
+    def count(self, calls: int, chars: int, *, otherwise: int = 0) -> Cap | None:
+        """Count; the cap that is reached.
+
+        *calls* are those since the counter was made, *chars* what a call sends and
+        brings; *otherwise* are the tokens where the LLM knows of none.
+        """
+        used, before = _Usage.of(self._llm), self._before
+        calls = max(calls, used.answers - self._first.answers)
+        tokens = used.tokens - before.tokens or otherwise
+        if not tokens and used.answers > before.answers:
+            # The server does not say what it used, and the cap has to hold.
+            tokens = chars // _CHARS_PER_TOKEN
+        cost: float | None = used.cost - before.cost
+        if not cost and tokens and not _has_price(self._llm):
+            cost = None
+        self._meter.add(calls=calls - self._calls, tokens=tokens, cost=cost)
+        self._before, self._calls = used, calls
+        return self._meter.reached
+
+
 # --- Calls ------------------------------------------------------------------------------
 
 
-def _send(llm: Any, said: Sequence[Message], tools: Sequence[_Tool]) -> LLMResponse:
+def _send(llm: Any, said: Sequence[Message]) -> LLMResponse:
     if llm.uses_responses_api():
-        return llm.responses(list(said), tools=tools or None, store=False)
-    return llm.completion(list(said), tools=tools or None)
+        return llm.responses(list(said), store=False)
+    return llm.completion(list(said))
 
 
 def _within[T](seconds: float, function: Callable[[], T]) -> T:
@@ -305,47 +291,6 @@ def _within[T](seconds: float, function: Callable[[], T]) -> T:
     if error is not None:
         raise error
     return cast("T", result)
-
-
-def _results(calls: Sequence[MessageToolCall], tools: Sequence[_Tool]) -> list[Message]:
-    """The answers to all *calls*, as a provider wants them; none is made after the end."""
-    results = list[Message]()
-    is_over = False
-    for number, call in enumerate(calls):
-        if is_over:
-            text = "Not done: finish was called before."
-        else:
-            text = _run(call, tools) if number < _CALLS_A_TURN else _TOO_MANY_CALLS
-        is_over = is_over or call.name == FinishTool.name
-        content = [TextContent(text=text)]
-        results.append(
-            Message(role="tool", content=content, tool_call_id=call.id, name=call.name)
-        )
-    return results
-
-
-def _run(call: MessageToolCall, tools: Sequence[_Tool]) -> str:
-    tool = next((tool for tool in tools if tool.name == call.name), None)
-    if tool is None:
-        names = " and ".join(tool.name for tool in tools)
-        return f"There is no such tool; there are {names}."
-    if tool.name == FinishTool.name:
-        return "Finished."
-    try:
-        found: object = json.loads(call.arguments or "{}")
-    except (ValueError, RecursionError):
-        return "The arguments are not a JSON object."
-    if not isinstance(found, dict):
-        return "The arguments are not a JSON object."
-    arguments = cast("dict[str, Any]", found)
-    # Of every tool the SDK asks for these as well (1.37.0 to 1.58.2, tool/tool.py).
-    for name in ("summary", "security_risk"):
-        arguments.pop(name, None)
-    try:
-        action = tool.action_from_arguments(arguments)
-    except ValidationError as error:
-        return f"The arguments do not fit: {_problem_of(error)}."
-    return tool(action).text
 
 
 def _problem_of(error: LLMError | ValidationError) -> str:

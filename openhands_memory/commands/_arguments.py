@@ -2,8 +2,10 @@
 
 import argparse
 import os
-from typing import Any, get_args
+from typing import Any, Protocol, get_args
 
+from openhands_memory.context.resolve import tier_places
+from openhands_memory.layout import TierPlace
 from openhands_memory.options import (
     CHAR_BUDGET,
     MIN_CHAR_BUDGET,
@@ -11,7 +13,20 @@ from openhands_memory.options import (
     ReadOptions,
 )
 
-__all__ = ["add_budget", "add_json", "add_tier", "add_workspace", "print_json"]
+__all__ = [
+    "Options",
+    "add_budget",
+    "add_json",
+    "add_memories_dir",
+    "add_reading",
+    "add_settings",
+    "add_tier",
+    "add_workspace",
+    "places_of",
+    "print_json",
+    "reading_of",
+    "whole_number",
+]
 
 
 def add_workspace(parser: argparse.ArgumentParser) -> None:
@@ -33,40 +48,65 @@ def _directory(value: str) -> str:
     return path
 
 
-def add_reading(parser: argparse.ArgumentParser) -> None:
-    """How an agent's own settings differ from the default ones."""
-    group = parser.add_argument_group("settings of the agent, if not the default ones")
+class Options(Protocol):
+    """What takes options: a parser, or a group of one."""
+
+    def add_argument(self, *names: str, **settings: Any) -> object: ...
+
+
+def add_settings(parser: argparse.ArgumentParser) -> Options:
+    """A group for how an agent's own settings differ from the default ones."""
+    return parser.add_argument_group("settings of the agent, if not the default ones")
+
+
+def add_memories_dir(parser: Options) -> None:
+    """``--memories-dir``: the sandbox layout, and where it keeps memory."""
+    parser.add_argument(
+        "--memories-dir",
+        metavar="DIR",
+        help="the sandbox layout's directory, such as 'memories'",
+    )
+
+
+def add_reading(parser: argparse.ArgumentParser) -> Options:
+    """The settings that decide what is read, in a group that others may join."""
+    group = add_settings(parser)
     group.add_argument(
         "--search-parents",
         action="store_true",
         help="use a parent's project memory, up to git's root",
     )
-    group.add_argument(
-        "--memories-dir",
-        metavar="DIR",
-        help="the sandbox layout's directory, such as 'memories'",
-    )
+    add_memories_dir(group)
     group.add_argument(
         "--project-trust",
         choices=get_args(ProjectTrust),
         default="always",
         help="whether project memory needs approval (default: always trusted)",
     )
+    return group
 
 
 def reading_of(args: argparse.Namespace) -> ReadOptions:
     """The options that `add_reading` and `add_budget` took."""
-    memories_dir = args.memories_dir
-    if memories_dir is not None:
-        from openhands_memory.config import MemoryLayoutConfig  # late: rarely needed
-
-        memories_dir = MemoryLayoutConfig(memories_dir=memories_dir).memories_dir
     return ReadOptions(
         char_budget=getattr(args, "budget", None) or CHAR_BUDGET,
         project_trust=args.project_trust,
         search_parents=args.search_parents,
-        memories_dir=memories_dir,
+        memories_dir=_memories_dir(args),
     )
+
+
+def places_of(args: argparse.Namespace) -> list[TierPlace]:
+    """The tiers that ``--workspace`` and ``--memories-dir`` mean."""
+    return tier_places(args.workspace, ReadOptions(memories_dir=_memories_dir(args)))
+
+
+def _memories_dir(args: argparse.Namespace) -> str | None:
+    if args.memories_dir is None:
+        return None
+    from openhands_memory.config import MemoryLayoutConfig  # late: rarely needed
+
+    return MemoryLayoutConfig(memories_dir=args.memories_dir).memories_dir
 
 
 def add_budget(parser: argparse.ArgumentParser) -> None:

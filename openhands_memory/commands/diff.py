@@ -7,7 +7,6 @@ from openhands_memory.commands.history import (
     report_missing,
     workspace_history,
 )
-from openhands_memory.sanitize import show_hidden
 
 EXAMPLE = "openhands-memory diff"
 
@@ -19,19 +18,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from difflib import unified_diff
-
-    entries = workspace_history(args.workspace)
+    entries = workspace_history(args)
     entry = next((e for e in entries if args.id in (None, e.id)), None)
     if entry is None:
         report_missing(args.id, otherwise="no writes of openhands-memory here")
         return _NOTHING
-    before, after = map(_lines, entry.written)
-    names = (f"{entry.path}  before", f"{entry.path}  after {entry.id}")
-    for line in unified_diff(before, after, *names, lineterm=""):
-        print(show_hidden(line))
+    from openhands_memory.commands._diff import diff_lines  # late: needs a write
+
+    before, after = f"{entry.path}  before", f"{entry.path}  after {entry.id}"
+    for line in diff_lines(entry.written, before=before, after=after):
+        print(line)
     return _SHOWN
-
-
-def _lines(data: bytes | None) -> list[str]:
-    return (data or b"").decode("utf-8", "replace").splitlines()

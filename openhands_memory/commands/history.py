@@ -5,11 +5,12 @@ import sys
 
 from openhands_memory.commands._arguments import (
     add_json,
+    add_memories_dir,
     add_workspace,
+    places_of,
     print_json,
     whole_number,
 )
-from openhands_memory.context.resolve import tier_places
 from openhands_memory.upkeep.change import history_of
 from openhands_memory.upkeep.history import HistoryEntry
 
@@ -20,6 +21,7 @@ _SHOWN, _NOTHING = 0, 1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_workspace(parser)
+    add_memories_dir(parser)
     parser.add_argument(
         "--limit", metavar="N", type=whole_number, help="only the newest N writes"
     )
@@ -27,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    entries = workspace_history(args.workspace)[: args.limit]
+    entries = workspace_history(args)[: args.limit]
     if args.json:
         print_json([_as_dict(entry) for entry in entries])
     for entry in [] if args.json else entries:
@@ -38,9 +40,9 @@ def run(args: argparse.Namespace) -> int:
     return _SHOWN if entries else _NOTHING
 
 
-def workspace_history(workspace: str) -> list[HistoryEntry]:
-    """Our writes in both tiers of *workspace*, newest first."""
-    found = [e for place in tier_places(workspace) for e in history_of(place.directory)]
+def workspace_history(args: argparse.Namespace) -> list[HistoryEntry]:
+    """Our writes in all tiers that *args* mean, newest first."""
+    found = [e for place in places_of(args) for e in history_of(place.directory)]
     return sorted(found, key=lambda entry: (entry.time, entry.id), reverse=True)
 
 
@@ -53,6 +55,7 @@ def add_write_arguments(parser: argparse.ArgumentParser) -> None:
         help="a write, from 'history' (default: the last)",
     )
     add_workspace(parser)
+    add_memories_dir(parser)
 
 
 def report_missing(write: str | None, *, otherwise: str) -> None:

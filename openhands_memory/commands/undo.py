@@ -2,13 +2,13 @@
 
 import argparse
 
+from openhands_memory.commands._arguments import places_of
 from openhands_memory.commands._writes import now
 from openhands_memory.commands.history import (
     add_write_arguments,
     report_missing,
     workspace_history,
 )
-from openhands_memory.context.resolve import tier_places
 from openhands_memory.layout import TierPlace
 from openhands_memory.upkeep.change import newest_undoable, undo
 from openhands_memory.upkeep.history import HistoryEntry
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    entries = workspace_history(args.workspace)
+    entries = workspace_history(args)
     if args.id is None:
         entry = newest_undoable(entries)
     else:
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     if entry is None:
         report_missing(args.id, otherwise="nothing to undo here")
         return _NOTHING
-    undo(_place_of(entry, args.workspace), entry, now=now(), writer=_WRITER)
+    undo(_place_of(entry, places_of(args)), entry, now=now(), writer=_WRITER)
     print(f"took back {entry.id} ({entry.reason}): {entry.path}")
     return _DONE
 
@@ -39,9 +39,9 @@ def run(args: argparse.Namespace) -> int:
 _WRITER = "undo"
 
 
-def _place_of(entry: HistoryEntry, workspace: str) -> TierPlace:
+def _place_of(entry: HistoryEntry, places: list[TierPlace]) -> TierPlace:
     """The place that the entry's write was made at, in the tier that it belongs to."""
-    for place in tier_places(workspace):
+    for place in places:
         start = f"{place.directory}/"
         if entry.path.startswith(start):
             name = entry.path[len(start) :]

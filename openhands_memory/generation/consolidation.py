@@ -18,7 +18,13 @@ from openhands_memory.generation.merging import (
 )
 from openhands_memory.generation.raw_memory import parse_memory
 from openhands_memory.generation.selection import Consolidated, Selected, Selection
-from openhands_memory.generation.shown import MARKS, as_plain, file_problem, show_file
+from openhands_memory.generation.shown import (
+    MARKS,
+    as_plain,
+    file_problem,
+    safe,
+    show_file,
+)
 from openhands_memory.generation.support import (
     Refs,
     distinctive_words,
@@ -87,7 +93,7 @@ def stage_files(
     *before* are the files that it may edit: indexes, also those that do not exist yet,
     and skills; *evidence* those that it may read.
     """
-    texts = {path: as_plain(mask(text)) for path, text in evidence.items()}
+    texts = {path: safe(text, mask) for path, text in evidence.items()}
     for path, data in before.items():
         if _SKILL.fullmatch(path):
             texts[path] = _show_skill(data, mask)
@@ -97,7 +103,7 @@ def stage_files(
 
 
 def _show_skill(data: bytes | None, mask: Callable[[str], str]) -> str:
-    return as_plain(mask((data or b"").decode("utf-8-sig", "replace")))
+    return safe((data or b"").decode("utf-8-sig", "replace"), mask)
 
 
 def is_writable(path: str, files: GeneratedFiles) -> bool:
@@ -243,7 +249,7 @@ def judge(
                 room=room if is_index else None,
                 newest_last=is_index and files.handbook_name is None,
             ),
-            may_be_empty=not selection.selected,
+            may_be_empty=not (selection.added or selection.changed),
         )
     for path in sorted({*shown, *after}):
         if path in files.written or shown.get(path) == after.get(path):
@@ -347,7 +353,7 @@ class _Judged:
                 path, text, self.shown.get(path, ""), self.rules.mask
             )
             self.problems += path_problems(path, text, self._present())
-            self.files[path] = self._with_support(as_plain(text)).encode()
+            self.files[path] = self._with_support(safe(text, self.rules.mask)).encode()
 
     def _skill_problem(self, text: str, name: str) -> str:
         if not text.strip():

@@ -125,7 +125,7 @@ def _extract(
 ) -> _Step | None:
     """Extract one rollout; None if that was done before, and only the ledger lost."""
     room = work.models.rollout_chars()
-    gathered = _gather(rollout, room)
+    gathered = _gather(work, rollout, room)
     tally.damaged_lines += gathered.damaged_count
     if not gathered.segments:
         if gathered.damaged_count:
@@ -148,9 +148,10 @@ def _extract(
     return _Step("extracted")
 
 
-def _gather(rollout: Rollout, room: int) -> Gathered:
+def _gather(work: Work, rollout: Rollout, room: int) -> Gathered:
     try:
-        return gather(store.read_lines(rollout.place, limit=LINE_LIMIT), room=room)
+        lines = store.read_lines(rollout.place, limit=LINE_LIMIT)
+        return gather(lines, room=room, mask=work.mask)
     except MemoryFileError:
         raise
     except OSError as error:
@@ -174,7 +175,7 @@ def _ask(
             if halving == _HALVINGS:
                 raise
             room //= 2
-            gathered = _gather(rollout, room)
+            gathered = _gather(work, rollout, room)
         else:
             return answer
     raise AssertionError

@@ -7,9 +7,16 @@ with its own bytes.
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, groupby
+from textwrap import dedent
 
-from openhands_memory.generation.parts import Item, Part, add_below, parse_part
+from openhands_memory.generation.parts import (
+    Item,
+    Part,
+    add_below,
+    parse_part,
+    titles_of,
+)
 from openhands_memory.generation.shown import MARKS
 from openhands_memory.generation.support import Refs
 from openhands_memory.upkeep.document import HEADING, Document
@@ -32,12 +39,13 @@ def read_agents_part(after: Document, persons: Sequence[str]) -> Part:
     inside, outside = _zones(after, persons)
     root = parse_part(as_document(inside), source="after")
     titles = frozenset(line.rstrip() for line in persons if line.startswith("# "))
+    known = titles_of(root)
     for zone in outside:
         for part in parse_part(as_document(zone), source="outside").walk():
             heading = part.heading.lines[0].rstrip() if part.heading else None
             heading = None if heading in titles else heading
-            for item in part.items:
-                add_below(root, heading, item)
+            if part.items:
+                add_below(root, heading, part.items, known)
     return root
 
 
@@ -52,9 +60,9 @@ def _zones(
     end = after.lines[generated.stop : generated.stop + 1]
     left = Counter(line.rstrip() for line in persons if line.strip())
     if not generated.start or not end or end[0].strip() not in MARKS:
-        return list(_without(after.lines, left, keep_headings=False)), []
-    above = list(_without(after.lines[: generated.start], left))
-    below = list(_without(after.lines[generated.stop :], left))
+        return _left_aligned(_without(after.lines, left, keep_headings=False)), []
+    above = _left_aligned(_without(after.lines[: generated.start], left))
+    below = _left_aligned(_without(after.lines[generated.stop :], left))
     return list(after.lines[generated.start : generated.stop]), [above, below]
 
 
@@ -69,6 +77,15 @@ def _without(
             yield line if keep_headings and HEADING.match(line) else ""
         else:
             yield "" if key.strip() in MARKS else line
+
+
+def _left_aligned(lines: Iterable[str]) -> list[str]:
+    """*lines* where what lost the line that it was nested in stands at the margin."""
+    found: list[str] = []
+    for has_text, run in groupby(lines, key=lambda line: bool(line.strip())):
+        block = "\n".join(run)
+        found += (dedent(block) if has_text else block).split("\n")
+    return found
 
 
 def match_old(root: Part, old: Part, refs: Refs) -> frozenset[Item]:

@@ -32,6 +32,7 @@ from openhands_memory.generation.shown import (
     as_plain,
     file_problem,
     mark_up,
+    safe,
     show_file,
 )
 from openhands_memory.generation.support import (
@@ -109,7 +110,7 @@ def merge(before: bytes | None, shown: str, after: str, *, rules: Rules) -> Merg
     if len(lines) != len(marked.document.lines):
         lines = parse_document(show_file(before, rules.mask)).lines
     old = _Old(marked, lines, rules)
-    root = read_agents_part(parse_document(as_plain(rules.mask(after))), old.persons)
+    root = read_agents_part(parse_document(safe(after, rules.mask)), old.persons)
     found = match_old(root, old.root, rules.refs)
     notes = [
         *_admit_new(root, old, rules),
@@ -254,25 +255,22 @@ def _keep_old(
 ) -> Iterator[str]:
     """Let go what only removed rollouts support, and put back what must not go."""
     new = [(i, distinctive_words(i.key)) for i in root if i.is_fact and i.is_new]
-    restored = 0
-    gone: set[Item] = set()
-    for item in old.root:
+    generated = [item for item in old.root if not item.is_kept]
+    gone = frozenset(item for item in generated if _lost_support(item, rules))
+    lost = [i for i in old.root if i not in found and i not in gone]
+    back = frozenset(item for item in lost if _must_stay(item, new, rules))
+    put_back(root, old.root, back)
+    for item in generated:
         kept = rules.refs.without_removed(item.refs)
-        if _lost_support(item, rules) and not item.is_kept:
-            gone.add(item)
-        elif item not in found and _must_stay(item, old, new, rules):
-            put_back(root, old.root, item)
-            restored += 1
-        if item not in gone and kept != item.refs and not item.is_kept:
+        if item not in gone and kept != item.refs:
             item.set_refs(kept)
     for part in root.walk():
         part.items = [item for item in part.items if item not in gone]
-    left = [item for item in old.root if item not in found and item not in gone]
-    if restored:
-        yield f"{restored} lines were put back that a person wrote or other rollouts support"
-    if rules.written is None and len(left) > restored:
+    if back:
+        yield f"{len(back)} lines were put back: a person's, or with other support"
+    if rules.written is None and len(lost) > len(back):
         yield (
-            f"{len(left) - restored} lines were changed or removed; whether a person had "
+            f"{len(lost) - len(back)} lines were changed or removed; whether a person had "
             "edited them is not known"
         )
 
@@ -283,7 +281,7 @@ def _lost_support(item: Item, rules: Rules) -> bool:
 
 
 def _must_stay(
-    item: Item, old: _Old, new: Sequence[tuple[Item, frozenset[str]]], rules: Rules
+    item: Item, new: Sequence[tuple[Item, frozenset[str]]], rules: Rules
 ) -> bool:
     """Whether the agent must not let *item* go.
 

@@ -57,6 +57,12 @@ class Meter:
         """US dollars; None where a model's price is not known."""
         return self._cost if self._cost_is_known else None
 
+    @property
+    def reached(self) -> Cap | None:
+        """The cap that there is nothing left of."""
+        with self._lock:
+            return self._stopped or self._used_up()
+
     def add(self, *, calls: int = 0, tokens: int = 0, cost: float | None = 0.0) -> None:
         """Count what was used; a *cost* of None is one that nobody knows."""
         with self._lock:
@@ -73,9 +79,7 @@ class Meter:
         Raises:
             CapReachedError: There is nothing left of something.
         """
-        with self._lock:
-            cap = self._stopped or self._reached()
-        if cap:
+        if cap := self.reached:
             raise CapReachedError(cap)
 
     def stop(self, cap: Cap) -> None:
@@ -95,7 +99,7 @@ class Meter:
                 raise CapReachedError(self._stopped)
             yield
 
-    def _reached(self) -> Cap | None:
+    def _used_up(self) -> Cap | None:
         if self.seconds >= self.max_seconds:
             return "seconds"
         if self.tokens >= self.max_tokens:

@@ -4,7 +4,8 @@ Pure. What is not touched comes back line by line, blank ones included. Delibera
 done: nothing here decides which facts there are to be.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -21,6 +22,7 @@ __all__ = [
     "parse_part",
     "put_back",
     "render_part",
+    "titles_of",
     "without_empty",
 ]
 
@@ -206,65 +208,75 @@ def _place_of_refs(lines: Sequence[str]) -> int | None:
 # --- Order ------------------------------------------------------------------------------
 
 
-def add_below(root: Part, heading: str | None, item: Item) -> None:
-    """Put *item* under *heading* in *root*, wherever that is, or at its end."""
+def add_below(
+    root: Part, heading: str | None, items: Sequence[Item], titles: dict[str, Part]
+) -> None:
+    """Put *items* under *heading* in *root*, wherever that is, or at its end.
+
+    *titles* are those of `titles_of`, and are kept up.
+    """
     found = as_heading(heading) if heading else None
     if not heading or not found:
-        root.items.append(item)
-        return
+        root.items += items
+    elif found.key in titles:
+        titles[found.key].items += items
+    else:
+        depth = min((part.depth for part in root.parts), default=found.depth)
+        title = HEADING.match(heading)
+        line = f"{'#' * depth} {title[2] if title else heading}"
+        part = Part(_new_heading(line, found.key), depth, list(items))
+        root.parts.append(part)
+        titles[found.key] = part
+
+
+def titles_of(root: Part) -> dict[str, Part]:
+    """The first part with each title, by what the same title elsewhere shares."""
+    found: dict[str, Part] = {}
     for part in root.walk():
-        if part.heading and part.heading.key == found.key:
-            part.items.append(item)
-            return
-    depth = min((part.depth for part in root.parts), default=found.depth)
-    title = HEADING.match(heading)
-    line = f"{'#' * depth} {title[2] if title else heading}"
-    root.parts.append(Part(_new_heading(line, found.key), depth, [item]))
+        if part.heading:
+            found.setdefault(part.heading.key, part)
+    return found
 
 
 def _new_heading(line: str, key: str) -> Item:
     return Item("heading", (line,), ((line, ""),), (("", ""),), key=key)
 
 
-def put_back(root: Part, old: Part, item: Item) -> None:
-    """Put *item* of *old* where it belongs in *root*: below its neighbour, if there."""
-    home = _home(root, old, item)
-    if item is home.heading:
-        return
-    path = _path(old, item)
-    siblings = path[-1].items if path else old.items
-    at = 0
-    for sibling in siblings[: siblings.index(item)]:
-        if sibling in home.items:
-            at = home.items.index(sibling) + 1
-    home.items.insert(at, item)
-
-
-def _home(root: Part, old: Part, item: Item) -> Part:
-    """The part of *root* where *item* of *old* stands, with its headings if need be."""
-    path = _path(old, item)
-    parts = {part.heading: part for part in root.walk() if part.heading}
-    home = root
-    for part in path:
-        known = parts.get(part.heading)
-        if known is None:
-            known = Part(part.heading, part.depth)
-            home.parts.append(known)
-        home = known
-    return home
-
-
-def _path(part: Part, item: Item) -> list[Part]:
-    """The parts with headings that lead to *item*, the outermost first."""
+def put_back(root: Part, old: Part, items: Set[Item]) -> None:
+    """Put *items* of *old* where they belong in *root*: below their neighbours there."""
+    homes: dict[Item | None, Part] = {p.heading: p for p in root.walk() if p.heading}
     above: list[Part] = []
-    for below in part.walk():
-        while above and above[-1].depth >= below.depth:
+    for part in old.walk():
+        while above and above[-1].depth >= part.depth:
             above.pop()
-        if below.heading:
-            above.append(below)
-        if item is below.heading or item in below.items:
-            return above
-    return []
+        if part.heading:
+            above.append(part)
+        if part.heading not in items and items.isdisjoint(part.items):
+            continue
+        home = root
+        for outer in above:
+            if outer.heading not in homes:
+                homes[outer.heading] = Part(outer.heading, outer.depth)
+                home.parts.append(homes[outer.heading])
+            home = homes[outer.heading]
+        home.items = list(_with_back(home.items, part.items, items))
+
+
+def _with_back(
+    here: Sequence[Item], old: Sequence[Item], items: Set[Item]
+) -> Iterator[Item]:
+    stands = frozenset(here)
+    below: dict[Item | None, list[Item]] = defaultdict(list)
+    last: Item | None = None
+    for item in old:
+        if item in stands:
+            last = item
+        elif item in items:
+            below[last].append(item)
+    yield from below[None]
+    for item in here:
+        yield item
+        yield from below.get(item, ())
 
 
 def in_order(root: Part) -> None:
@@ -274,9 +286,9 @@ def in_order(root: Part) -> None:
     """
     homeless = [item for item in root.items if item.is_new and item.is_fact]
     if homeless and root.parts:
-        root.items = [item for item in root.items if item not in homeless]
-        for item in homeless:
-            add_below(root, f"# {_NO_HEADING}", item)
+        going = frozenset(homeless)
+        root.items = [item for item in root.items if item not in going]
+        add_below(root, f"# {_NO_HEADING}", homeless, titles_of(root))
     for part in root.walk():
         part.items.sort(key=lambda item: item.is_new and item.is_fact)
         # A deeper heading below another one would become a part of that.

@@ -19,7 +19,15 @@ from openhands_memory.upkeep.document import (
     parse_document,
 )
 
-__all__ = ["MARKS", "Marked", "as_plain", "file_problem", "mark_up", "show_file"]
+__all__ = [
+    "MARKS",
+    "Marked",
+    "as_plain",
+    "file_problem",
+    "mark_up",
+    "safe",
+    "show_file",
+]
 
 MARKS: Final = frozenset({GENERATED_START, GENERATED_END})
 #: Stands for each further line of a secret that takes several.
@@ -95,18 +103,30 @@ def _beginning(above: Sequence[tuple[str, str]], newline: str) -> list[tuple[str
 
 def show_file(data: bytes | None, mask: Callable[[str], str] = str) -> str:
     """The text of *data* as the agent is shown it; *mask* hides the secrets of a text."""
-    lines = mark_up(data).document.lines
-    plain = [line.translate(_SURROGATES) for line in lines]
-    masked = _in_step(plain, mask("\n".join(plain)).split("\n"))
-    if masked is None:
-        masked = [" ".join(mask(line).split("\n")) for line in plain]
-    return as_plain("\n".join(masked)) + "\n"
+    marked = mark_up(data)
+    lines = [line.translate(_SURROGATES) for line in marked.document.lines]
+    # Once more: a hidden character that is shown may give a secret away.
+    plain = as_plain("\n".join(_masked(lines, mask))).split("\n")
+    shown = list(_masked(plain, mask))
+    shown[marked.start - 1], shown[marked.stop] = GENERATED_START, GENERATED_END
+    return "\n".join(shown) + "\n"
+
+
+def safe(text: str, mask: Callable[[str], str]) -> str:
+    """*text* plain and without secrets; what `show_file` returned comes back as it is."""
+    return mask(as_plain(mask(text)))
 
 
 def as_plain(text: str) -> str:
     r"""*text* safe to be shown, with ``\n`` line ends; doing it twice changes nothing."""
     text = normalise_newlines(text).translate(_SURROGATES)
     return show_hidden(neutralise(text))
+
+
+def _masked(lines: Sequence[str], mask: Callable[[str], str]) -> Sequence[str]:
+    """*lines* without secrets, as many as before."""
+    masked = _in_step(lines, mask("\n".join(lines)).split("\n"))
+    return masked or [" ".join(mask(line).split("\n")) for line in lines]
 
 
 def _in_step(lines: Sequence[str], masked: Sequence[str]) -> Sequence[str] | None:

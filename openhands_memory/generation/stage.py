@@ -8,7 +8,6 @@ that is for whoever passes it on.
 import re
 from collections import deque
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Final
 
 from openhands_memory.errors import MemoryToolError
@@ -58,9 +57,9 @@ class Stage:
         self._is_frozen = False
 
     @property
-    def files(self) -> Mapping[str, str]:
-        """The texts as they are now, by path; not to be changed from outside."""
-        return MappingProxyType(self._files)
+    def files(self) -> dict[str, str]:
+        """The texts as they are now, by path."""
+        return dict(self._files)
 
     @property
     def changed(self) -> tuple[str, ...]:

@@ -9,8 +9,8 @@ import contextlib
 import hashlib
 import json
 import os
-import time
 from collections.abc import Callable, Generator, Mapping
+from time import monotonic, sleep
 from typing import Any, Final, NamedTuple, cast
 
 from openhands_memory import trust
@@ -116,12 +116,12 @@ def locked(directory: str, *, seconds: float) -> Generator[bool]:
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     descriptor = os.open(os.path.join(folder, "lock"), flags, 0o600)
     try:
-        until = time.monotonic() + seconds
+        until = monotonic() + seconds
         flock, exclusive = fcntl.flock, fcntl.LOCK_EX | fcntl.LOCK_NB
         while not (taken := _takes(lambda: flock(descriptor, exclusive))):
-            if time.monotonic() >= until:
+            if monotonic() >= until:
                 break
-            time.sleep(_PAUSE)
+            sleep(_PAUSE)
         yield taken
     finally:
         os.close(descriptor)

@@ -4,12 +4,12 @@ Flow: asks `writing` to write, `history` to remember, `trust` to keep an approva
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from hashlib import sha256
 
-from openhands_memory import trust, writing
-from openhands_memory.layout import TierPlace
+from openhands_memory import store, trust, writing
+from openhands_memory.layout import SKILLS, SUMMARIES, TierPlace
 from openhands_memory.upkeep.history import (
     HistoryEntry,
     UndoRefusedError,
@@ -23,6 +23,7 @@ __all__ = [
     "append_to",
     "change",
     "create",
+    "drop_writes",
     "history_of",
     "newest_undoable",
     "purge",
@@ -153,11 +154,29 @@ def purge(place: TierPlace, words: bytes) -> int:
 
 
 def history_of(directory: str) -> list[HistoryEntry]:
-    """Our writes in *directory* and in its rollout summaries, newest first."""
+    """Our writes in the memory *directory* and below it, newest first."""
     root = str(trust.state_directory())
-    below = os.path.join(directory, "rollout_summaries")
-    found = [*read_history(root, directory), *read_history(root, below)]
+    found = [e for d in _with_below(directory) for e in read_history(root, d)]
     return sorted(found, key=lambda entry: (entry.time, entry.id), reverse=True)
+
+
+def drop_writes(directory: str, holds: Callable[[HistoryEntry], bool]) -> int:
+    """Remove from the history of the memory *directory*, and below it, what *holds*.
+
+    What is removed can no longer be taken back; how many writes that were.
+
+    Raises:
+        MemoryFileError: Something of it is left.
+    """
+    root = str(trust.state_directory())
+    return sum(drop_history(root, d, holds) for d in _with_below(directory))
+
+
+def _with_below(directory: str) -> Iterator[str]:
+    """The memory *directory* and those below it in which we write what can be undone."""
+    skills = os.path.join(directory, SKILLS)
+    yield from (directory, os.path.join(directory, SUMMARIES))
+    yield from (os.path.join(skills, name) for name in sorted(store.names_in(skills)))
 
 
 def _keep_approval(place: TierPlace, written: Written) -> None:

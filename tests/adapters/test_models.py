@@ -1,9 +1,6 @@
 """Generation's models over the SDK: scripted ones, and a real client on loopback."""
 
 import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,6 +34,7 @@ from openhands.sdk.llm.router import RouterLLM
 from openhands.sdk.testing import TestLLM
 from pydantic import SecretStr
 
+from openhands_memory.adapters.consolidator import REPEATS
 from openhands_memory.adapters.editor import StagedEditAction
 from openhands_memory.adapters.models import (
     CONSOLIDATION,
@@ -478,7 +476,7 @@ def test_tokens_stop_a_model_that_never_stops_and_the_stage_is_closed() -> None:
 
 def test_a_model_that_repeats_itself_is_stopped() -> None:
     llm = model(*[editor("view")] * 50)
-    assert edit(models_of(llm), stage_of()) == "the model repeated the same calls"
+    assert edit(models_of(llm), stage_of()) == REPEATS
     assert len(llm.sent) < 6
 
 
@@ -533,17 +531,15 @@ def test_no_path_reaches_the_disk(
 def test_there_is_no_other_tool() -> None:
     for name in ("terminal", "execute_bash", "think", "browser", ""):
         answer = _told_by(stage_of(), call(name, command="id"))
-        assert "file_editor and finish" in answer
+        assert "['file_editor', 'finish']" in answer
 
 
 @pytest.mark.parametrize(
     ("arguments", "answer"),
     [
-        ("{", "not a JSON object"),
-        ("[]", "not a JSON object"),
-        ("[" * 100_000, "not a JSON object"),
+        ("{", "unparseable JSON"),
+        ("[]", "command"),
         ('{"command": "delete", "path": "MEMORY.md"}', "command"),
-        ('{"path": "MEMORY.md"}', "command"),
         ('{"command": "view"}', "path"),
         ('{"command": "view", "path": "MEMORY.md", "extra": 1}', "extra"),
         ('{"command": "view", "path": 7}', "path"),
@@ -551,7 +547,7 @@ def test_there_is_no_other_tool() -> None:
         ('{"command": "insert", "path": "MEMORY.md", "new_str": "x"}', "insert_line"),
         ('{"command": "view", "path": "MEMORY.md", "view_range": [1]}', "two numbers"),
         ('{"command": "view", "path": "MEMORY.md", "view_range": [1e999, 2]}', "range"),
-        ('{"command": "create", "path": "x\\ud800", "file_text": ""}', "printable"),
+        ('{"command": "create", "path": "x\\u0007", "file_text": ""}', "printable"),
         (
             json.dumps({"command": "create", "path": "raw_memories/a.md"})[:-1]
             + ', "file_text": "x"}',
@@ -579,6 +575,21 @@ def test_wrong_arguments_are_told_and_change_nothing(
     assert stage.changed == ()
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    ["[" * 100_000, '{"command": "create", "path": "x\\ud800", "file_text": ""}'],
+    ids=["deep", "surrogate"],
+)
+def test_what_the_sdk_itself_cannot_take_is_a_reason(arguments: str) -> None:
+    stage = stage_of()
+    wrong = editor("view")
+    assert wrong.tool_calls
+    wrong.tool_calls[0].arguments = arguments
+    with pytest.raises(ModelCallError):
+        edit(models_of(model(wrong, finish())), stage)
+    assert stage.changed == ()
+
+
 def test_a_range_as_text_and_the_sdks_own_fields_are_understood() -> None:
     answer = _told_by(
         stage_of(),
@@ -595,13 +606,6 @@ def test_what_a_file_says_cannot_end_the_frame() -> None:
     assert answer.count("</UNTRUSTED_CONTENT>") == 1
     assert "<ROLE>" not in answer
     assert "[U+202E]" in answer
-
-
-def test_a_thousand_calls_in_one_answer_are_not_all_made() -> None:
-    many = editor("view")
-    assert many.tool_calls
-    many.tool_calls = many.tool_calls * 1000
-    assert "too many calls" in _told_by(stage_of(), many)
 
 
 def test_nothing_is_done_after_finish_in_the_same_answer() -> None:
@@ -621,7 +625,7 @@ def test_the_arguments_are_those_of_the_sdks_editor() -> None:
     assert set(StagedEditAction.model_fields) == theirs
 
 
-# --- In the stats, and at the end ------------------------------------------------------------------
+# --- In the stats ------------------------------------------------------------------
 
 
 def test_what_memory_used_shows_in_the_stats_of_the_conversation(
@@ -650,31 +654,6 @@ def test_what_memory_used_shows_in_the_stats_of_the_conversation(
     assert EXTRACTION in state.read_text()
     conversation.run()
     conversation.close()
-
-
-AT_EXIT = """
-import atexit
-from adapters.test_models import editor, finish, model, models_of, stage_of, edit
-
-def late():
-    stage = stage_of()
-    print(edit(models_of(model(editor("create", file_text="new"), finish())), stage))
-    print(stage.files["MEMORY.md"])
-
-atexit.register(late)
-"""
-
-
-def test_it_works_while_the_interpreter_exits() -> None:
-    root = Path(__file__).parents[2]
-    done = subprocess.run(
-        [sys.executable, "-c", AT_EXIT],
-        env={**os.environ, "PYTHONPATH": f"{root}:{root / 'tests'}"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.stdout.split() == ["None", "new"], done.stderr
 
 
 def test_a_stock_scripted_model_does(workspace: Path) -> None:

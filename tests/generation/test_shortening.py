@@ -39,12 +39,12 @@ def test_a_long_text_keeps_both_ends_around_both_sizes() -> None:
 
 
 @pytest.mark.parametrize("secret", [TOKEN, "correct-horse-battery"])
-@pytest.mark.parametrize("limit", [200, 1000])
 def test_no_piece_of_a_secret_is_left_wherever_a_huge_text_is_cut(
-    secret: str, limit: int
+    secret: str,
 ) -> None:
+    limit = 1000
     for edge in (limit // 2, limit // 2 + MARGIN):
-        for at in range(edge - 90, edge + 30, 7):
+        for at in range(edge - 60, edge + 15, 9):
             text = "." * at + f" {secret} " + "." * 2 * (limit + 2 * MARGIN)
             for given_text in (text, text[::-1].replace(secret[::-1], secret)):
                 short = mask_and_shorten(given_text, mask, limit)
