@@ -13,7 +13,13 @@ from openhands_memory import store
 if TYPE_CHECKING:
     from subprocess import Popen
 
-__all__ = ["GitFacts", "ask_git", "is_committed", "last_commit_date"]
+__all__ = [
+    "GitFacts",
+    "ask_git",
+    "is_committed",
+    "last_commit_date",
+    "takes_in",
+]
 
 #: Settings by which a repository could have git run a program of its own.
 _HARMLESS: Final = (
@@ -41,6 +47,14 @@ def ask_git(path: str) -> GitFacts:
     if listed is None:
         return GitFacts()
     return GitFacts(bool(listed), (last or None) if listed else None)
+
+
+def takes_in(path: str) -> bool:
+    """Whether git has *path*, or would take it with all that is not ignored."""
+    if not _is_in_repository(path):
+        return False
+    which = ("--cached", "--others", "--exclude-standard")
+    return bool(_answer(_start(path, "ls-files", *which, "--")))
 
 
 def last_commit_date(path: str) -> str | None:

@@ -32,6 +32,7 @@ __all__ = [
     "append_record",
     "change_file",
     "create_file",
+    "remove_file",
     "replace_private_file",
 ]
 
@@ -189,6 +190,29 @@ def create_file(
             return False
         finally:
             os.unlink(temporary, dir_fd=parent)
+        os.fsync(parent)
+    return True
+
+
+def remove_file(place: TierPlace) -> bool:
+    """Remove the file at *place*, of any size and unread; False if there is none.
+
+    Of a link only the link goes.
+
+    Raises:
+        MemoryFileError: It could not be removed, or must not be.
+    """
+    if not os.path.lexists(place.path):
+        return False
+    name = place.below[-1]
+    with _explained(place.path), _locked_directory(place) as parent:
+        try:
+            found = os.stat(name, dir_fd=parent, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        if not stat.S_ISLNK(found.st_mode):
+            _refuse(place, found)
+        os.unlink(name, dir_fd=parent)
         os.fsync(parent)
     return True
 

@@ -222,7 +222,7 @@ ROOMS: Final[Mapping[str, Room]] = {
         *("generation.selection", "generation.shown", "generation.support"),
     ),
     "generation.state": disk(
-        *("trust", "writing", "generation.ledger"),
+        *("errors", "trust", "writing", "generation.ledger"),
         # It waits for a lock no longer than it is told to.
         outside=("time.monotonic", "time.sleep"),
     ),
@@ -232,9 +232,22 @@ ROOMS: Final[Mapping[str, Room]] = {
         outside=("os.path.isdir",),
         calls=("exists",),
     ),
-    "generation.placing": flow("errors", "layout", "upkeep.change", "writing"),
+    "generation.placing": flow(
+        *("errors", "layout", "upkeep.change", "writing"),
+        *("generation.files", "generation.state"),
+    ),
     "generation.review": flow(
-        *("layout", "generation.files", "generation.placing", "generation.state")
+        *("errors", "layout", "generation.files", "generation.placing"),
+        *("generation.selection", "generation.state"),
+    ),
+    "generation.forgetting": flow(
+        *("errors", "layout", "upkeep.*", "writing", "generation.*")
+    ),
+    "generation.standing": pure(),
+    "generation.overview": flow(
+        *("layout", "store", "generation.files", "generation.ledger"),
+        *("generation.selection", "generation.standing", "generation.state"),
+        calls=("exists",),
     ),
     "generation.extracting": flow("errors", "layout", "store", "generation.*"),
     "generation.consolidating": flow(
@@ -340,7 +353,10 @@ ROOMS: Final[Mapping[str, Room]] = {
     "commands.generate": command(
         *NO_SDK, "adapters.generating", "generation.*", outside=("openhands",)
     ),
-    "commands._generation": command(*NO_SDK, "generation.*"),
+    # What people do with what was generated; no model is asked.
+    "commands._forget_rollout": command(*NO_SDK, "generation.*"),
+    "commands._standing": command(*NO_SDK, "generation.*"),
+    "commands.review": command(*NO_SDK, "generation.*"),
     # Where search's index is kept.
     "commands._search_cache": command(*NO_SDK, outside=("platformdirs",)),
     # It ends as lint does.

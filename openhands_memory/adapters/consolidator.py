@@ -27,6 +27,8 @@ __all__ = ["REPEATS", "Consolidator", "consolidator"]
 
 _UNFINISHED: Final = "the model ended without finishing and without a change"
 REPEATS: Final = "the model repeated itself without getting on"
+#: Answers in a row that do nothing; not every release stops a model that says nothing.
+_MOST_IDLE: Final = 3
 #: What the SDK says when an agent has had all its turns (1.37.0 to 1.58.2).
 _MAX_TURNS: Final = "MaxIterationsReached"
 
@@ -54,6 +56,7 @@ class Consolidator:
         self._chars = 0
         self._cap: Cap | None = None
         self._is_finished = False
+        self._idle = 0
         self._answer: str | None = None
         self._conversation = LocalConversation(
             agent,
@@ -81,9 +84,13 @@ class Consolidator:
             raise CapReachedError(self._cap)
         if self._is_finished:
             return None
-        if self._conversation.state.execution_status == Status.STUCK:
+        if self._idle >= _MOST_IDLE or self._is_stuck:
             return REPEATS
         return None if self._stage.changed else _UNFINISHED
+
+    @property
+    def _is_stuck(self) -> bool:
+        return self._conversation.state.execution_status == Status.STUCK
 
     def close(self) -> None:
         """Let go of what the SDK keeps for it."""
@@ -99,11 +106,14 @@ class Consolidator:
             self._turns += self._answer != event.llm_response_id
             self._answer = event.llm_response_id
             self._is_finished |= _finishes(event)
+            self._idle = 0 if isinstance(event, ActionEvent) else self._idle + 1
         else:
             self._answer = None
         cap = self._counted(self._turns, self._chars)
-        if cap and not self._is_finished:
-            self._cap = cap
+        if self._is_finished:
+            return
+        self._cap = cap or self._cap
+        if cap or self._idle >= _MOST_IDLE:
             self._conversation.pause()
 
 

@@ -28,6 +28,7 @@ from openhands_memory.adapters.context import (
     warn,
 )
 from openhands_memory.adapters.generating import Generating
+from openhands_memory.adapters.known_secrets import secret_mask
 from openhands_memory.context.guidance import carries_instructions
 from openhands_memory.context.remarks import OVER_BUDGET
 from openhands_memory.context.render import render_block
@@ -193,8 +194,9 @@ class LocalConversation(sdk.LocalConversation):
             return None
         config = config_of(self.agent.agent_context)
         given = (None if value is None else str(value) for value in (*ids, self.id))
+        name = rollout_id(*given, mask=secret_mask(self))
         directory = directory_of(self.workspace)
-        generating = Generating(config, directory, rollout_id(*given))
+        generating = Generating(config, directory, name, llm=self.agent.llm)
         generating.start_at(len(self.state.events))
         return generating
 
@@ -263,10 +265,14 @@ class LocalConversation(sdk.LocalConversation):
             warn(_RESUMED_ALONE)
 
 
+#: The SDK takes tags of letters and digits only (1.37.0 to 1.58.2, conversation/types.py).
+_GROUP_TAGS: Final = ("group_id", "groupid")
+
+
 def _group_of(conversation: sdk.LocalConversation) -> str | None:
     """The tag that several conversations share a rollout by."""
-    tags: dict[str, str] = getattr(conversation.state, "tags", {})  # not in 1.37.0
-    return tags.get("group_id")
+    tags: dict[str, str] = getattr(conversation.state, "tags", {})
+    return next((tags[name] for name in _GROUP_TAGS if tags.get(name)), None)
 
 
 def _find_prompt(conversation: sdk.LocalConversation) -> SystemPromptEvent | None:

@@ -38,7 +38,8 @@ from openhands_memory.secrets import mask_value
 
 __all__ = ["KNOWN_MEMORY", "segment_of"]
 
-#: Stands for lines of the injected memory that a tool printed: they are no new evidence.
+#: Stands for lines of the injected memory that a tool was given or printed: they are no
+#: new evidence.
 KNOWN_MEMORY: Final = "[known memory]"
 _SKILL: Final = "[text of a skill]"
 _IMAGE: Final = "[image]"
@@ -250,7 +251,9 @@ class _Run:
             if not isinstance(value, (dict, list)):
                 return self._clean(text)
             value = cast("object", value)
-            masked = mask_value(map_strings(value, self._clean))
+            # Whoever edits a memory file repeats what stands in it.
+            fresh = map_strings(value, self._without_memory)
+            masked = mask_value(map_strings(fresh, self._clean))
             written = compact(masked)
         except (ValueError, RecursionError):
             return self._clean(text)

@@ -4,6 +4,7 @@ Touches the SDK, through public names only. Nothing here raises into the convers
 what cannot be done is said once, and is done the next time.
 """
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -19,11 +20,11 @@ from openhands_memory.adapters.claims import claim, release
 from openhands_memory.adapters.context import warn
 from openhands_memory.adapters.events import segment_of
 from openhands_memory.adapters.known_secrets import secret_mask
-from openhands_memory.adapters.models import SdkModels, add_usage
+from openhands_memory.adapters.models import SdkModels, add_usage, check_models
 from openhands_memory.config import MemoryConfig, MemoryGenerateConfig
 from openhands_memory.context.report import Memory
 from openhands_memory.context.room import room_for_index
-from openhands_memory.errors import ConfigError, MemoryToolError
+from openhands_memory.errors import ConfigError, MemoryFileError, MemoryToolError
 from openhands_memory.generation.meter import Meter
 from openhands_memory.generation.models import CapReachedError
 from openhands_memory.generation.report import NOTHING_GENERATED, Generation
@@ -36,6 +37,10 @@ from openhands_memory.secrets import mask_secrets
 __all__ = ["Generating", "generate_pending", "model_named", "prices_of"]
 
 _AT_EXIT: Final = "the interpreter is exiting, so nothing was generated; it is pending"
+_GONE: Final = "the workspace is gone, and what was recorded in it"
+_INTERRUPTED: Final = "generation was interrupted; what is left is pending"
+#: Seconds in which the work that was stopped may write down where it was.
+_GRACE_SECONDS: Final = 1.0
 _NO_MODEL: Final = (
     "this agent has no model of its own: set phase_one_model and phase_two_model"
 )
@@ -93,17 +98,23 @@ class Generating:
 
     Raises:
         ConfigError: Another conversation of this process generates in one of the same
-            directories, and with other settings.
+            directories, and with other settings; or the settings name a model, or
+            settings of one, that cannot be. *llm* is the agent's own.
     """
 
-    def __init__(self, config: MemoryConfig, workspace: str, rollout_id: str) -> None:
+    def __init__(
+        self, config: MemoryConfig, workspace: str, rollout_id: str, *, llm: sdk.LLM
+    ) -> None:
+        settings = config.generate or MemoryGenerateConfig()
+        check_models(llm, settings)
         self.config = config
         self.files = files_of(workspace, config)
         self.rollout_id = rollout_id
         self.report: Generation = NOTHING_GENERATED
         self._recorded_events = 0
+        self._not_recorded = ""
         self._closed = False
-        self._claim = claim(self.files, config.generate or MemoryGenerateConfig())
+        self._claim = claim(self.files, settings)
 
     def start_at(self, events: int) -> None:
         """Leave out the first *events*: they were there when the conversation began."""
@@ -117,10 +128,12 @@ class Generating:
     ) -> None:
         """Append what is new in *conversation* to its rollout."""
         try:
-            events = list(conversation.state.events)
-            fresh = events[self._recorded_events :]
+            events = conversation.state.events
+            count = len(events)
+            if count == self._recorded_events and error is None:
+                return
             segment = segment_of(
-                fresh,
+                events[self._recorded_events : count],
                 rollout_id=self.rollout_id,
                 now=datetime.now(UTC),
                 status=conversation.state.execution_status,
@@ -129,13 +142,18 @@ class Generating:
                 known_lines=(memory.text or "").split("\n"),
             )
             if segment is not None:
+                if self._is_gone:
+                    raise MemoryFileError(self.files.workspace, _GONE)
                 record(self.files, segment)
                 recorded = self.report.recorded + 1
                 self.report = self.report._replace(recorded=recorded)
-            self._recorded_events = len(events)
+            self._recorded_events = count
         except Exception as problem:  # noqa: BLE001  a recording never fails a run
-            reason = str(problem) if isinstance(problem, MemoryToolError) else ""
-            warn(f"this run was not recorded: {reason or type(problem).__name__}")
+            told = str(problem) if isinstance(problem, MemoryToolError) else ""
+            reason = told or type(problem).__name__
+            if reason != self._not_recorded:
+                warn(f"this run was not recorded: {reason}")
+            self._not_recorded = reason
 
     def close(self, conversation: sdk.LocalConversation) -> None:
         """Generate what is pending, within the caps; the second time nothing."""
@@ -146,35 +164,46 @@ class Generating:
         try:
             self.report = self._generate(conversation)
         except Exception as problem:  # noqa: BLE001  nor does it fail a close
-            reason = f"nothing was generated: {type(problem).__name__}"
+            told = str(problem) if isinstance(problem, MemoryToolError) else ""
+            reason = f"nothing was generated: {told or type(problem).__name__}"
             self.report = self.report._replace(consolidated="skipped", reason=reason)
             warn(reason)
 
     def _generate(self, conversation: sdk.LocalConversation) -> Generation:
         if isinstance(conversation.agent, ACPAgent) and not self._has_models:
             return self._skipped(_NO_MODEL)
+        if self._is_gone:
+            return self._skipped(_GONE)
         mask = secret_mask(conversation)
         work, models = _work_for(
             conversation.agent.llm, self.config, self.files, mask=mask
         )
-        tally = Tally()
-        worker = threading.Thread(target=_work_off, args=(work, tally), daemon=True)
+        # Not join(): one that is interrupted takes the thread for dead (Python 3.12).
+        tally, done = Tally(), threading.Event()
         try:
-            worker.start()
+            threading.Thread(
+                target=_work_off, args=(work, tally, done), daemon=True
+            ).start()
         except RuntimeError:  # no thread is started once the interpreter is exiting
             return self._skipped(_AT_EXIT)
         try:
-            worker.join(work.meter.seconds_left)
+            done.wait(work.meter.seconds_left)
+            _stop(work, tally, done)
+        except KeyboardInterrupt:
+            _stop(work, tally, done)
+            tally.capped_by, tally.reason = None, _INTERRUPTED
+            raise
         finally:
-            if worker.is_alive():  # it waits for a model; it writes nothing any more
-                work.meter.stop("seconds")
-                tally.capped_by, tally.consolidated = "seconds", "skipped"
-                tally.reason = str(CapReachedError("seconds"))
             add_usage(conversation, models)
-        report = tally.report(work.meter, recorded=self.report.recorded)
+            recorded = self.report.recorded
+            self.report = report = tally.report(work.meter, recorded=recorded)
         if report.capped_by or report.failed or report.consolidated == "refused":
             warn(_unfinished(report))
         return report
+
+    @property
+    def _is_gone(self) -> bool:
+        return not os.path.isdir(self.files.workspace)
 
     @property
     def _has_models(self) -> bool:
@@ -189,11 +218,23 @@ class Generating:
         return self.report._replace(consolidated="skipped", reason=reason)
 
 
-def _work_off(work: Work, tally: Tally) -> None:
+def _work_off(work: Work, tally: Tally, done: threading.Event) -> None:
     try:
         generate(work, tally=tally)
     except Exception as error:  # noqa: BLE001  nobody catches it in this thread
         tally.consolidated, tally.reason = "skipped", type(error).__name__
+    finally:
+        done.set()
+
+
+def _stop(work: Work, tally: Tally, done: threading.Event) -> None:
+    """Let the work change memory no more, unless it is *done*."""
+    if done.is_set():
+        return
+    work.meter.stop("seconds")
+    done.wait(_GRACE_SECONDS)
+    tally.capped_by, tally.consolidated = "seconds", "skipped"
+    tally.reason = str(CapReachedError("seconds"))
 
 
 def _unfinished(report: Generation) -> str:

@@ -36,7 +36,7 @@ from openhands_memory.generation.stage import Stage
 from openhands_memory.sanitize import show_line
 from openhands_memory.secrets import mask_secrets
 
-__all__ = ["CONSOLIDATION", "EXTRACTION", "SdkModels", "add_usage"]
+__all__ = ["CONSOLIDATION", "EXTRACTION", "SdkModels", "add_usage", "check_models"]
 
 #: Under what their use is counted.
 EXTRACTION: Final = "memory-extraction"
@@ -48,6 +48,8 @@ _UNKNOWN_TOKENS: Final = 128_000
 _ROLLOUT_PART: Final = 0.7
 _PROMPT_TOKENS: Final = 4_000
 _CHARS_PER_TOKEN: Final = 3
+#: Fewer tokens of a rollout would seem to hold nothing worth keeping.
+_LEAST_TOKENS: Final = 4_000
 _MOST_CHARS: Final = 600_000
 
 #: The longest that one call may take, whatever the settings say.
@@ -103,11 +105,17 @@ class SdkModels:
         return {usage_id: m.metrics.deep_copy() for usage_id, m in self._asked.items()}
 
     def rollout_chars(self) -> int:
-        """Characters of a rollout that the first model takes."""
+        """Characters of a rollout that the first model takes, and that are left to it.
+
+        Raises:
+            CapReachedError: Too few tokens are left for a rollout to say anything.
+        """
         limit = self._extraction.effective_max_input_tokens or _UNKNOWN_TOKENS
-        tokens = int(limit * _ROLLOUT_PART) - _PROMPT_TOKENS
-        tokens = max(0, min(tokens, self._meter.tokens_left - _PROMPT_TOKENS))
-        return min(_MOST_CHARS, tokens * _CHARS_PER_TOKEN)
+        tokens = max(0, int(limit * _ROLLOUT_PART) - _PROMPT_TOKENS)
+        left = self._meter.tokens_left - _PROMPT_TOKENS
+        if left < min(tokens, _LEAST_TOKENS):
+            raise CapReachedError("tokens")
+        return min(_MOST_CHARS, min(tokens, left) * _CHARS_PER_TOKEN)
 
     def complete(self, system: str, user: str) -> str:
         """The first model's answer: one completion without tools.
@@ -195,6 +203,16 @@ class SdkModels:
         first = self._mask(mask_secrets(first, self._keys).text)
         name = type(error).__name__
         return kind(show_line(f"{name}: {first}" if first else name)[:_REASON_CHARS])
+
+
+def check_models(llm: LLM, config: MemoryGenerateConfig) -> None:
+    """See that there can be the two models, before anybody needs them.
+
+    Raises:
+        ConfigError: *config* asks for a model, or for settings, that cannot be.
+    """
+    _model_of(config, "phase_one", llm, EXTRACTION)
+    _model_of(config, "phase_two", llm, CONSOLIDATION)
 
 
 def add_usage(conversation: LocalConversation, models: SdkModels) -> None:

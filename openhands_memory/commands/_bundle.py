@@ -7,11 +7,11 @@ import sys
 from openhands_memory import store
 from openhands_memory.commands._transfer import (
     agreed,
-    count,
     print_fact,
     remark_secrets,
     take,
 )
+from openhands_memory.commands._words import count
 from openhands_memory.commands._writes import tier_place
 from openhands_memory.errors import MemoryFileError
 from openhands_memory.layout import TierPlace

@@ -4,23 +4,29 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
+from openhands_memory.commands._arguments import (
+    Options,
+    add_memories_dir,
+    add_settings,
+)
 from openhands_memory.layout import GeneratedFiles, generated_files
 
 if TYPE_CHECKING:
     from openhands_memory.config import MemoryLayoutConfig
 
-__all__ = ["add_layout", "files_of", "layout_of"]
+__all__ = ["add_layout", "add_sessions_dir", "files_of", "layout_of"]
 
 
 def add_layout(parser: argparse.ArgumentParser) -> None:
     """The sandbox layout's directories, where an agent's settings name them."""
-    group = parser.add_argument_group("settings of the agent, if not the default ones")
-    group.add_argument(
-        "--memories-dir",
-        metavar="DIR",
-        help="the sandbox layout's directory, such as 'memories'",
-    )
-    group.add_argument(
+    group = add_settings(parser)
+    add_memories_dir(group)
+    add_sessions_dir(group)
+
+
+def add_sessions_dir(parser: Options) -> None:
+    """``--sessions-dir``: where the sandbox layout keeps rollouts."""
+    parser.add_argument(
         "--sessions-dir",
         metavar="DIR",
         help="the sandbox layout's rollouts (default: 'sessions')",

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 from openhands_memory.commands._writes import now
 from openhands_memory.layout import TierPlace
@@ -12,7 +12,9 @@ from openhands_memory.upkeep.sections import Fact
 from openhands_memory.upkeep.tier_files import read_file
 from openhands_memory.upkeep.transfer import Brought
 
-__all__ = ["agreed", "count", "fact_as_dict", "print_fact", "remark_secrets", "take"]
+__all__ = ["agreed", "fact_as_dict", "print_fact", "remark_secrets", "take"]
+
+_NOT_TAKEN: Final = "nothing taken: there is no terminal to ask at; use --yes"
 
 
 def take(
@@ -43,12 +45,10 @@ def take(
     return brought
 
 
-def agreed(question: str) -> bool:
-    """Ask; without a terminal the answer is no, and nobody waits."""
+def agreed(question: str, *, otherwise: str = _NOT_TAKEN) -> bool:
+    """Ask; without a terminal the answer is no, nobody waits, and *otherwise* is said."""
     if not sys.stdin.isatty():
-        print(
-            "nothing taken: there is no terminal to ask at; use --yes", file=sys.stderr
-        )
+        print(otherwise, file=sys.stderr)
         return False
     try:
         return input(f"{question} [y/N] ").strip() in ("y", "Y", "yes")
@@ -79,8 +79,3 @@ def remark_secrets(path: str, facts: Iterable[Fact]) -> None:
             named = ", ".join(kinds)
             what = f"looks like it holds a secret ({named})"
             print(f"{path}:{fact.line}: {what}", file=sys.stderr)
-
-
-def count(number: int, word: str) -> str:
-    """``1 fact``, ``2 facts``."""
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

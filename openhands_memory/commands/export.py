@@ -5,7 +5,7 @@ import os
 import sys
 
 from openhands_memory.commands._arguments import add_tier, add_workspace
-from openhands_memory.commands._transfer import count
+from openhands_memory.commands._words import count
 from openhands_memory.commands._writes import tier_place
 from openhands_memory.errors import MemoryFileError
 from openhands_memory.layout import TierPlace

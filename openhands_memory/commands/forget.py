@@ -1,4 +1,4 @@
-"""``forget``: a fact removed, and what search kept of it."""
+"""``forget``: a fact, or a whole rollout, removed, and what search kept of it."""
 
 import argparse
 import os
@@ -7,11 +7,12 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from openhands_memory.commands._arguments import add_workspace
+from openhands_memory.commands._arguments import add_workspace, places_of
+from openhands_memory.commands._generation import add_layout
 from openhands_memory.commands._search_cache import remove_caches
-from openhands_memory.commands._transfer import count, print_fact
+from openhands_memory.commands._transfer import print_fact
+from openhands_memory.commands._words import count
 from openhands_memory.commands._writes import now
-from openhands_memory.context.resolve import tier_places
 from openhands_memory.errors import MemoryFileError
 from openhands_memory.git import ask_git
 from openhands_memory.layout import TierPlace
@@ -28,10 +29,17 @@ _PATH_AND_LINE = re.compile(r"(.+?):(\d{1,9})(?::\d{1,9})?:?")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument(
         "what",
         metavar="WHAT",
+        nargs="?",
         help="path:line, or words that only one fact contains",
+    )
+    what.add_argument(
+        "--rollout",
+        metavar="ID",
+        help="a conversation's record, by its id or ref, and what it alone supported",
     )
     parser.add_argument(
         "--tier", choices=("user", "project"), help="look only there (default: both)"
@@ -42,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also remove it from the history, with all that undo could do for the file",
     )
     add_workspace(parser)
+    add_layout(parser)
 
 
 class _Place(NamedTuple):
@@ -56,9 +65,11 @@ class _Place(NamedTuple):
 
 
 def run(args: argparse.Namespace) -> int:
-    index_places = [
-        p for p in tier_places(args.workspace) if args.tier in (None, p.name)
-    ]
+    if args.rollout is not None:
+        from openhands_memory.commands._forget_rollout import forget_rollout
+
+        return forget_rollout(args)
+    index_places = [p for p in places_of(args) if args.tier in (None, p.name)]
     files = [file_place(p, name) for p in index_places for name in names_of(p)]
     found = list(_find(args.what, files, args.workspace))
     if len(found) == 1:

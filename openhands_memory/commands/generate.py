@@ -14,7 +14,7 @@ from openhands_memory.commands._arguments import (
     whole_number,
 )
 from openhands_memory.commands._generation import add_layout, files_of, layout_of
-from openhands_memory.commands._transfer import count
+from openhands_memory.commands._words import count
 from openhands_memory.errors import MemoryToolError
 from openhands_memory.layout import GeneratedFiles
 

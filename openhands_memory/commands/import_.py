@@ -13,7 +13,8 @@ from openhands_memory.commands._arguments import (
     print_json,
 )
 from openhands_memory.commands._bundle import import_bundle
-from openhands_memory.commands._transfer import agreed, count, fact_as_dict, take
+from openhands_memory.commands._transfer import agreed, fact_as_dict, take
+from openhands_memory.commands._words import count
 from openhands_memory.commands._writes import report_write, tier_place
 from openhands_memory.errors import ConfigError, MemoryFileError
 from openhands_memory.layout import TierPlace

@@ -14,12 +14,12 @@ from openhands_memory.commands._arguments import (
     print_json,
 )
 from openhands_memory.commands._transfer import (
-    count,
     fact_as_dict,
     print_fact,
     remark_secrets,
     take,
 )
+from openhands_memory.commands._words import count
 from openhands_memory.commands._writes import report_write, tier_place
 from openhands_memory.errors import ConfigError, MemoryFileError
 from openhands_memory.layout import TierPlace

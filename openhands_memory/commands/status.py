@@ -1,7 +1,7 @@
 """``status``: what was loaded, what was dropped, and why."""
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from openhands_memory.commands._arguments import (
     add_budget,
@@ -11,6 +11,13 @@ from openhands_memory.commands._arguments import (
     print_json,
     reading_of,
 )
+from openhands_memory.commands._generation import add_sessions_dir, files_of
+from openhands_memory.commands._standing import (
+    standing_hint,
+    standing_in,
+    standing_lines,
+)
+from openhands_memory.commands._words import count
 from openhands_memory.context.report import Memory, TierReport
 from openhands_memory.context.resolve import resolve_memory
 from openhands_memory.git import GitFacts, ask_git
@@ -33,20 +40,24 @@ _MEANINGS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_workspace(parser)
     add_budget(parser)
-    add_reading(parser)
+    add_sessions_dir(add_reading(parser))
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     memory = resolve_memory(args.workspace, config=reading_of(args))
     in_git = facts_of(memory)
+    files = files_of(args)
+    standing = standing_in(files)
+    if hint := standing_hint(files, standing):
+        memory = memory.with_hint(hint)
     if args.json:
         report = memory.as_dict()
         for tier, known in zip(report["tiers"], in_git, strict=True):
             tier.update(known._asdict())
-        print_json(report)
+        print_json({**report, "generation": standing.as_dict()})
         return 0
-    for line in report_lines(memory, in_git):
+    for line in report_lines(memory, in_git, standing_lines(files, standing)):
         print(line)
     return 0
 
@@ -56,13 +67,19 @@ def facts_of(memory: Memory) -> list[GitFacts]:
     return [GitFacts() if t.size is None else ask_git(t.file) for t in memory.tiers]
 
 
-def report_lines(memory: Memory, in_git: Sequence[GitFacts]) -> Iterator[str]:
-    """The report on *memory* for people, with what git knows of each tier's file."""
+def report_lines(
+    memory: Memory, in_git: Sequence[GitFacts], more: Iterable[str] = ()
+) -> Iterator[str]:
+    """The report on *memory* for people, with what git knows of each tier's file.
+
+    *more* stands above the hints.
+    """
     for tier, known in zip(memory.tiers, in_git, strict=True):
         yield f"{tier.name} memory: {tier.file}"
         for label, text in _tier_lines(tier, known, memory.char_budget):
             yield f"  {label:{_LABEL_WIDTH}}{text}"
     yield _total(memory)
+    yield from more
     for hint in memory.hints:
         yield f"hint: {hint}"
 
@@ -72,10 +89,8 @@ def _tier_lines(
 ) -> Iterator[tuple[str, str]]:
     yield "status", _status(tier, char_budget)
     if tier.size is not None:
-        lines = (
-            "lines not counted" if tier.lines is None else _count(tier.lines, "line")
-        )
-        yield "file", f"{_count(tier.size, 'byte')}, {lines}, {tier.encoding}"
+        lines = "lines not counted" if tier.lines is None else count(tier.lines, "line")
+        yield "file", f"{count(tier.size, 'byte')}, {lines}, {tier.encoding}"
     if tier.status == "truncated":
         yield "dropped", _dropped(tier)
         yield from _lost_headings(tier)
@@ -92,7 +107,7 @@ def _status(tier: TierReport, char_budget: int) -> str:
         return f"{tier.status}: {_MEANINGS.get(tier.status, 'nothing loaded')}"
     share = round(100 * tier.chars / char_budget)
     return (
-        f"{tier.status}: {_count(tier.kept_lines, 'line')}, {tier.chars:,} characters "
+        f"{tier.status}: {count(tier.kept_lines, 'line')}, {tier.chars:,} characters "
         f"({share} % of the budget)"
     )
 
@@ -114,7 +129,7 @@ def _lost_headings(tier: TierReport) -> Iterator[tuple[str, str]]:
             show_hidden(title)[:40] for _, title in lost[:_NAMED_HEADINGS]
         )
         more = ", ..." if len(lost) > _NAMED_HEADINGS else ""
-        yield "", f"{_count(len(lost), 'heading')} lost: {titles}{more}"
+        yield "", f"{count(len(lost), 'heading')} lost: {titles}{more}"
 
 
 def _dates(tier: TierReport, in_git: GitFacts) -> str:
@@ -138,7 +153,3 @@ def _total(memory: Memory) -> str:
     else:
         left = f"{room:,} left"
     return f"in the prompt: {total}, about {memory.tokens:,} tokens; {left}"
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

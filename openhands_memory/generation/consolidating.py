@@ -19,17 +19,17 @@ from openhands_memory.generation.consolidation import (
     stage_files,
 )
 from openhands_memory.generation.files import (
+    damaged_raw_memories,
     digest,
     load_consolidated,
+    load_edited,
     load_raw_memories,
-    load_skills,
     load_summaries,
-    read_or_none,
     replace_text,
 )
 from openhands_memory.generation.ledger import Ledger
 from openhands_memory.generation.models import CapReachedError, ModelCallError
-from openhands_memory.generation.placing import put_in_place
+from openhands_memory.generation.placing import settle, still_fits
 from openhands_memory.generation.raw_memory import Kept, render_memory
 from openhands_memory.generation.selection import (
     Consolidated,
@@ -41,9 +41,9 @@ from openhands_memory.generation.selection import (
 from openhands_memory.generation.stage import Stage
 from openhands_memory.generation.state import (
     Proposal,
-    drop_proposal,
     keep_proposal,
     keep_refused,
+    load_ledger,
     load_proposal,
     save_ledger,
 )
@@ -51,15 +51,18 @@ from openhands_memory.generation.work import Tally, Work
 from openhands_memory.layout import (
     MERGED_NAME,
     RAW_MEMORIES,
-    SELECTION_NAME,
     SUMMARIES,
     GeneratedFiles,
 )
 from openhands_memory.writing import Written
 
-__all__ = ["Pending", "consolidate", "find_pending"]
+__all__ = ["Pending", "consolidate", "find_pending", "why_held"]
 
 _WAITS = "a proposal waits for 'openhands-memory review'"
+_DAMAGED = (
+    "{path}: its header is damaged, and its rollout is gone. Restore it; or remove it, "
+    "and what it alone supports goes too"
+)
 _GAVE_UP = (
     "the same raw memories were refused {attempts} times, the last time because "
     "{reason}; 'openhands-memory generate --retry' tries again"
@@ -74,7 +77,8 @@ class Pending(NamedTuple):
     """What a consolidation starts from.
 
     Attributes: *raws* are all raw memories by rollout id; *before* are the files that
-    may change, by path; *key* names the selection.
+    may change, by path; *key* names the selection; *damaged* are removed raw memories
+    that are there, and cannot be understood any more.
     """
 
     last: Consolidated
@@ -82,33 +86,53 @@ class Pending(NamedTuple):
     raws: Mapping[str, Kept]
     before: Mapping[str, bytes | None]
     key: str
+    damaged: tuple[str, ...] = ()
 
 
 def find_pending(files: GeneratedFiles, *, most: int) -> Pending:
     """What differs from the last consolidation.
 
-    Where an index is missing, all raw memories are new to it.
+    Where an index is missing, and a person wants one, all raw memories are new to it.
 
     Raises:
         MemoryFileError: A file could not be read.
     """
     last = load_consolidated(files)
     raws = load_raw_memories(files)
-    before = {name: read_or_none(files.place(name)) for name in files.written}
-    before |= load_skills(files)
+    before = load_edited(files)
     since = last
-    if any(before[name] is None for name in files.written):
+    if any(before[n] is None for n in files.written if n not in last.absent):
         since = last._replace(selected=(), written=None)
     headers = {i: kept.header for i, kept in raws.items()}
     digests = {i: digest(kept) for i, kept in raws.items()}
     selection = select(headers, digests, cap=most, last=since)
-    return Pending(since, selection, raws, before, _key(selection))
+    lost = damaged_raw_memories(files)
+    damaged = (s.rollout_id for s in selection.removed if s.rollout_id in lost)
+    return Pending(since, selection, raws, before, _key(selection), tuple(damaged))
 
 
 def _key(selection: Selection) -> str:
     parts = [f"{s.rollout_id} {s.digest}" for s in selection.selected]
     parts += [f"-{s.rollout_id}" for s in selection.removed]
     return sha256("\n".join(parts).encode()).hexdigest()
+
+
+def why_held(files: GeneratedFiles, ledger: Ledger, pending: Pending) -> str | None:
+    """Why *pending* is not consolidated now, though it differs; None if it is.
+
+    Raises:
+        MemoryFileError: A file that waits for review could not be read.
+    """
+    if pending.damaged:
+        path = files.place(RAW_MEMORIES, f"{pending.damaged[0]}.md").path
+        return _DAMAGED.format(path=path)
+    waiting = load_proposal(files.directory)
+    if waiting and waiting.key == pending.key and still_fits(files, waiting):
+        return _WAITS
+    if ledger.waits(pending.key):
+        last = ledger.consolidation
+        return _GAVE_UP.format(attempts=last.attempts, reason=last.reason)
+    return None
 
 
 def consolidate(work: Work, ledger: Ledger, tally: Tally) -> None:
@@ -120,14 +144,9 @@ def consolidate(work: Work, ledger: Ledger, tally: Tally) -> None:
     """
     pending = find_pending(work.files, most=work.most)
     if not pending.selection.differs:
+        _settle(work.files)
         return
-    waiting = load_proposal(work.files.directory)
-    if waiting and waiting.key == pending.key:
-        tally.consolidated, tally.reason = "skipped", _WAITS
-        return
-    if ledger.waits(pending.key):
-        last = ledger.consolidation
-        reason = _GAVE_UP.format(attempts=last.attempts, reason=last.reason)
+    if reason := why_held(work.files, ledger, pending):
         tally.consolidated, tally.reason = "skipped", reason
         return
     work.progress(0, 1, "consolidating")
@@ -139,6 +158,15 @@ def consolidate(work: Work, ledger: Ledger, tally: Tally) -> None:
     except (RefusedError, ModelCallError, MemoryToolError) as error:
         tally.consolidated, tally.reason = "refused", str(error)
         _refuse(work, ledger, pending, str(error))
+    else:
+        _settle(work.files)
+
+
+def _settle(files: GeneratedFiles) -> None:
+    """Forget failures: they are told as long as they are not made good."""
+    ledger = load_ledger(files.directory)
+    if ledger.consolidation.attempts:
+        save_ledger(files.directory, ledger.settled())
 
 
 def _refuse(work: Work, ledger: Ledger, pending: Pending, reason: str) -> None:
@@ -160,22 +188,16 @@ def _consolidate(work: Work, pending: Pending, tally: Tally) -> None:
     selection = _recorded(work, pending, verdict)
     wanted = {p: Written(pending.before.get(p), d) for p, d in verdict.files.items()}
     tally.reason = "; ".join(verdict.notes) or None
+    time = work.now()
+    result = Proposal(
+        time.isoformat(), _reason(pending), wanted, selection, pending.key
+    )
     with work.meter.writing():
         if work.review and wanted:
-            time = work.now().isoformat()
-            proposal = Proposal(time, _reason(pending), wanted, selection, pending.key)
-            keep_proposal(work.files.directory, proposal)
+            keep_proposal(work.files.directory, result)
             tally.consolidated = "proposed"
             return
-        put_in_place(
-            work.files,
-            wanted,
-            now=work.now(),
-            reason=_reason(pending),
-            again=draft.again,
-        )
-        replace_text(work.files.place(SELECTION_NAME), selection)
-        drop_proposal(work.files.directory)  # it was made of what is past
+        settle(work.files, result, now=time, again=draft.again)
     tally.consolidated = "accepted"
 
 
@@ -196,7 +218,7 @@ def _reason(pending: Pending) -> str:
 def _keep_aside(work: Work, pending: Pending, verdict: Verdict, reason: str) -> None:
     """Keep what was refused, without its secrets, for whoever wants to know why."""
     files = {
-        path: Written(pending.before.get(path), _masked(work, data))
+        path: Written(_masked(work, pending.before.get(path)), _masked(work, data))
         for path, data in verdict.files.items()
     }
     with work.meter.writing():

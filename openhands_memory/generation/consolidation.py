@@ -5,18 +5,13 @@ accepted as a whole or not at all.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from openhands_memory.generation.guards import path_problems, secret_problems
-from openhands_memory.generation.merging import (
-    Merged,
-    Rules,
-    digest_of,
-    merge,
-    room_inside,
-)
+from openhands_memory.generation.merging import Merged, Rules, digest_of, merge
 from openhands_memory.generation.raw_memory import parse_memory
+from openhands_memory.generation.room import room_inside
 from openhands_memory.generation.selection import Consolidated, Selected, Selection
 from openhands_memory.generation.shown import (
     MARKS,
@@ -25,22 +20,23 @@ from openhands_memory.generation.shown import (
     safe,
     show_file,
 )
-from openhands_memory.generation.support import (
-    Refs,
-    distinctive_words,
-    refs_of,
-    supporters,
-    with_refs,
+from openhands_memory.generation.skills import (
+    is_skill,
+    skill_name,
+    skill_problem,
+    sources_of,
+    with_sources,
 )
+from openhands_memory.generation.support import Refs, distinctive_words, supporters
 from openhands_memory.layout import (
     GENERATED_END,
     GENERATED_START,
     RAW_MEMORIES,
     SKILLS,
+    SUMMARIES,
     GeneratedFiles,
 )
 from openhands_memory.prompts import fill
-from openhands_memory.sanitize import show_line
 
 __all__ = [
     "Verdict",
@@ -57,10 +53,8 @@ __all__ = [
 _INLINE_CHARS: Final = 24_000
 #: So many selected rollouts are listed; the others are known by their facts.
 _MOST_LISTED: Final = 300
-_SKILL_CHARS: Final = 32 * 1024
-_SKILL: Final = re.compile(rf"{SKILLS}/([a-z0-9-]{{1,64}})/[A-Za-z0-9_-]{{1,64}}\.md")
-#: Devices of Windows, whose names no directory can have.
-_DEVICE: Final = re.compile(r"con|prn|aux|nul|com\d|lpt\d")
+#: Rollouts that a skill is said to come from, where its words do not tell.
+_MOST_SOURCES: Final = 3
 
 
 class Verdict(NamedTuple):
@@ -95,20 +89,16 @@ def stage_files(
     """
     texts = {path: safe(text, mask) for path, text in evidence.items()}
     for path, data in before.items():
-        if _SKILL.fullmatch(path):
-            texts[path] = _show_skill(data, mask)
+        if is_skill(path):
+            texts[path] = safe((data or b"").decode("utf-8-sig", "replace"), mask)
         else:
             texts[path] = show_file(data, mask)
     return texts
 
 
-def _show_skill(data: bytes | None, mask: Callable[[str], str]) -> str:
-    return safe((data or b"").decode("utf-8-sig", "replace"), mask)
-
-
 def is_writable(path: str, files: GeneratedFiles) -> bool:
     """Whether the agent may edit the file at *path*."""
-    return path in files.written or _SKILL.fullmatch(path) is not None
+    return path in files.written or is_skill(path)
 
 
 # --- What the agent is told ---------------------------------------------------------------
@@ -152,7 +142,7 @@ def consolidation_task(
         index=files.index_name,
         room=f"{inside:,}",
         raws="\n\n".join(shown) or "(none)",
-        rest="\n".join(f"* {RAW_MEMORIES}/{s.rollout_id}.md" for s in left) or "* none",
+        rest="\n".join(f"* {_raw_path(s)}" for s in left) or "* none",
     )
 
 
@@ -175,16 +165,35 @@ def _listed(selection: Selection) -> Iterator[str]:
 
 def _listed_removed(selection: Selection) -> Iterator[str]:
     for item in selection.removed[:_MOST_LISTED]:
-        yield f"* removed [^{show_line(item.ref)}]"
+        yield f"* removed {_marked(item)}"
+
+
+#: What may stand outside the frame, although it was read from files.
+_REF: Final = r"[\w.-]{1,128}"
+_TIME: Final = r"[0-9T :.+Z-]{1,40}"
+_SUMMARY: Final = rf"{SUMMARIES}/[\w.-]{{1,255}}"
+_STATE: Final = r"[a-z_]{1,24}"
 
 
 def _named(item: Selected) -> str:
     header = item.header
-    time = show_line(header.updated_at)[:40] or "unknown"
+    summary = _plain(_SUMMARY, header.rollout_summary_file)
+    time = _plain(_TIME, header.updated_at)
     return (
-        f"[^{show_line(item.ref)}] {show_line(header.rollout_summary_file)[:300]} "
-        f"({time}, {show_line(header.terminal_state)[:24] or 'unknown'})"
+        f"{_marked(item)} {summary} ({time}, {_plain(_STATE, header.terminal_state)})"
     )
+
+
+def _raw_path(item: Selected) -> str:
+    return f"{RAW_MEMORIES}/{_plain(_REF, item.rollout_id)}.md"
+
+
+def _marked(item: Selected) -> str:
+    return f"[^{_plain(_REF, item.ref)}]"
+
+
+def _plain(pattern: str, text: str) -> str:
+    return text if re.fullmatch(pattern, text, re.ASCII) else "unknown"
 
 
 def _inline(
@@ -196,9 +205,7 @@ def _inline(
     room = _INLINE_CHARS
     for item in fresh:
         text = as_plain(_body(raws.get(item.ref, "")))
-        part = (
-            f"[^{show_line(item.ref)}] {show_line(item.header.updated_at)[:40]}\n{text}"
-        )
+        part = f"{_marked(item)} {_plain(_TIME, item.header.updated_at)}\n{text}"
         if len(part) > room:
             left.append(item)
         else:
@@ -295,16 +302,15 @@ class _Judged:
         paths = (paths | self.files.keys()) - {
             p for p, data in self.files.items() if data is None
         }
-        names = {found[1] for found in map(_SKILL.fullmatch, paths) if found}
-        ours = set(self.last.skills)
-        ours |= {found[1] for found in map(_SKILL.fullmatch, self.files) if found}
+        ours = {*self.last.skills, *map(skill_name, self.files)}
+        skills = {name for path in paths if (name := skill_name(path)) in ours and name}
         return Verdict(
             dict(self.files),
-            tuple(dict.fromkeys(self.problems)),
-            tuple(self.notes),
+            tuple(dict.fromkeys(map(self.rules.mask, self.problems))),
+            tuple(map(self.rules.mask, self.notes)),
             frozenset(self.written),
             frozenset(self.unwanted),
-            tuple(sorted(names & ours)),
+            tuple(sorted(skills)),
         )
 
     # --- Indexes --------------------------------------------------------------------------
@@ -320,7 +326,7 @@ class _Judged:
         if not any(line for line in lines if line not in MARKS) and not may_be_empty:
             self.problems.append(f"{name} is missing or empty; it must hold the facts.")
         self.problems += secret_problems(name, text, shown, rules.mask)
-        self.problems += path_problems(name, merged.new_text, self._present())
+        self.problems += path_problems(name, merged.new_text, self.after.keys())
 
     def _take_index(self, name: str, merged: Merged, data: bytes | None) -> None:
         if merged.data is not None and merged.data != data:
@@ -330,75 +336,47 @@ class _Judged:
         self.written |= merged.written
         self.unwanted |= merged.unwanted
 
-    def _present(self) -> Collection[str]:
-        return self.after.keys()
-
     # --- Skills ---------------------------------------------------------------------------
 
     def judge_skill(self, path: str) -> None:
         """Take one file of a skill, if it may be one and is not a person's."""
-        text = self.after.get(path, "")
-        found = _SKILL.fullmatch(path)
-        if self.before.get(path) is not None and not self._is_ours(path):
+        text, data = self.after.get(path, ""), self.before.get(path)
+        if data is not None and not self._is_ours(path, data):
             self.notes.append(f"{path}: left as it was, since a person wrote it.")
-        elif not found or _DEVICE.fullmatch(found[1]):
-            self.problems.append(
-                f"{show_line(path)[:100]} is no file of a skill; that is "
-                f"{SKILLS}/<name>/SKILL.md, and <name> is of a-z, 0-9 and -."
-            )
-        elif problem := self._skill_problem(text, found[1]):
-            self.problems.append(f"{path}: {problem}.")
+        elif problem := skill_problem(path, self.after):
+            self.problems.append(problem)
+        elif self.rules.mask(path) != path:
+            self.problems.append("The name of a skill holds a secret; give another.")
         else:
-            self.problems += secret_problems(
-                path, text, self.shown.get(path, ""), self.rules.mask
-            )
-            self.problems += path_problems(path, text, self._present())
-            self.files[path] = self._with_support(safe(text, self.rules.mask)).encode()
-
-    def _skill_problem(self, text: str, name: str) -> str:
-        if not text.strip():
-            return "is empty"
-        if len(text) > _SKILL_CHARS:
-            return f"has {len(text):,} characters; {_SKILL_CHARS:,} are the most"
-        if not self.after.get(f"{SKILLS}/{name}/SKILL.md", "").strip():
-            return "stands beside no SKILL.md"
-        return ""
-
-    def _is_ours(self, path: str) -> bool:
-        """Whether consolidation wrote the file, and nobody edited it since."""
-        found = _SKILL.fullmatch(path)
-        if not found or found[1] not in self.last.skills:
-            return False
-        digest = _skill_digest(path, self.before.get(path) or b"")
-        return self.last.written is None or digest in self.last.written
-
-    def _with_support(self, text: str) -> str:
-        text = text.rstrip()
-        lines = text.split("\n")
-        if any(map(refs_of, lines)):
-            return f"{text}\n"
-        rules = self.rules
-        refs = supporters(text, rules.words, fresh=rules.fresh)
-        return f"{text}\n\n{with_refs('From', refs)}\n" if refs else f"{text}\n"
+            shown, mask = self.shown.get(path, ""), self.rules.mask
+            self.problems += secret_problems(path, text, shown, mask)
+            self.problems += path_problems(path, text, self.after.keys())
+            rules = self.rules
+            refs = supporters(text, rules.words) or rules.fresh[:_MOST_SOURCES]
+            self.files[path] = with_sources(safe(text, mask), refs).encode()
 
     def settle_skills(self) -> None:
         """Let skills go that only removed rollouts support; remember what is ours."""
-        for path in self.before:
-            if not _SKILL.fullmatch(path) or not self._is_ours(path):
+        for path, data in self.before.items():
+            if data is None or not is_skill(path) or not self._is_ours(path, data):
                 continue
-            data = self.files.get(path, self.before[path]) or b""
-            lines = data.decode("utf-8", "replace").split("\n")
-            refs = [ref for line in lines for ref in refs_of(line)]
+            refs = sources_of(self.files.get(path, data) or b"")
             if refs and not self.rules.refs.without_removed(refs):
                 self.files[path] = None
             elif path not in self.files:
-                self.written.add(_skill_digest(path, data))
+                self.written.add(_digest(path, data))
         self.written |= {
-            _skill_digest(path, data)
+            _digest(path, data)
             for path, data in self.files.items()
-            if data is not None and _SKILL.fullmatch(path)
+            if data is not None and is_skill(path)
         }
 
+    def _is_ours(self, path: str, data: bytes) -> bool:
+        """Whether consolidation wrote the skill's file, and nobody edited it since."""
+        written = self.last.written
+        is_known = written is None or _digest(path, data) in written
+        return skill_name(path) in self.last.skills and is_known
 
-def _skill_digest(path: str, data: bytes) -> str:
+
+def _digest(path: str, data: bytes) -> str:
     return digest_of(path, "file", data.decode("utf-8", "backslashreplace"))

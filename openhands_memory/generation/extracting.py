@@ -20,6 +20,7 @@ from openhands_memory.generation.extraction import (
 )
 from openhands_memory.generation.files import (
     Rollout,
+    drop_earlier,
     find_rollouts,
     keep_extracted,
     load_raw_memories,
@@ -80,7 +81,7 @@ def extract_pending(work: Work, ledger: Ledger, tally: Tally) -> Ledger:
             step = _extract(work, rollout, kept.get(rollout.rollout_id), tally)
             silent = 0
             if step is None:
-                ledger = _known(work, ledger, rollout)
+                ledger = _known(work, ledger, rollout, kept[rollout.rollout_id])
                 continue
         except ModelCallError as error:
             step = _Step("failed", str(error), "model")
@@ -98,7 +99,10 @@ def extract_pending(work: Work, ledger: Ledger, tally: Tally) -> Ledger:
     return ledger
 
 
-def _known(work: Work, ledger: Ledger, rollout: Rollout) -> Ledger:
+def _known(work: Work, ledger: Ledger, rollout: Rollout, kept: Kept) -> Ledger:
+    """Finish what somebody began who died before it was written down."""
+    with work.meter.writing():
+        drop_earlier(work.files, kept.header)
     ledger = ledger.with_outcome(rollout.rollout_id, rollout.size, "extracted")
     save_ledger(work.files.directory, ledger)
     return ledger
@@ -174,7 +178,7 @@ def _ask(
         except ContextTooLongError:
             if halving == _HALVINGS:
                 raise
-            room //= 2
+            room = min(room, gathered.total_chars) // 2
             gathered = _gather(work, rollout, room)
         else:
             return answer

@@ -30,11 +30,15 @@ from openhands_memory.layout import (
 
 __all__ = [
     "Rollout",
+    "damaged_raw_memories",
     "digest",
+    "drop_earlier",
     "drop_file",
+    "find_ids",
     "find_rollouts",
     "keep_extracted",
     "load_consolidated",
+    "load_edited",
     "load_raw_memories",
     "load_skills",
     "load_summaries",
@@ -74,20 +78,43 @@ def find_rollouts(files: GeneratedFiles) -> list[Rollout]:
     return sorted(found, key=lambda r: (r.modified_ns, r.rollout_id))
 
 
+def find_ids(files: GeneratedFiles) -> set[str]:
+    """Ids of all that a rollout, or a raw memory, is called by; nothing is opened.
+
+    Raises:
+        MemoryFileError: A directory could not be listed.
+    """
+    rollouts = _names(files.rollout("x"), ".jsonl")
+    raws = _names(files.place(RAW_MEMORIES, "x"), ".md")
+    ids = {name.removesuffix(".jsonl") for name in rollouts}
+    return ids | {name.removesuffix(".md") for name in raws}
+
+
 def load_raw_memories(files: GeneratedFiles) -> Mapping[str, Kept]:
     """The raw memories by the id of their rollout, which name and header agree on.
 
     Raises:
         MemoryFileError: One of them, or their directory, could not be read.
     """
-    found: dict[str, Kept] = {}
+    return {i: kept for i, kept in _raw_memories(files) if kept}
+
+
+def damaged_raw_memories(files: GeneratedFiles) -> frozenset[str]:
+    """Ids of rollouts whose raw memory is there, and is none: it says so nowhere.
+
+    Raises:
+        MemoryFileError: As `load_raw_memories` does.
+    """
+    return frozenset(i for i, kept in _raw_memories(files) if not kept)
+
+
+def _raw_memories(files: GeneratedFiles) -> Iterator[tuple[str, Kept | None]]:
     for name in _names(files.place(RAW_MEMORIES, "x"), ".md"):
         rollout_id = name.removesuffix(".md")
         data = read_or_none(files.place(RAW_MEMORIES, name))
         kept = parse_memory((data or b"").decode("utf-8", "replace"))
-        if kept and kept.header.rollout_id == rollout_id:
-            found[rollout_id] = kept
-    return found
+        is_one = kept is not None and kept.header.rollout_id == rollout_id
+        yield rollout_id, kept if is_one else None
 
 
 def load_summaries(files: GeneratedFiles) -> Mapping[str, str]:
@@ -118,6 +145,16 @@ def load_skills(files: GeneratedFiles) -> Mapping[str, bytes | None]:
     return found
 
 
+def load_edited(files: GeneratedFiles) -> dict[str, bytes | None]:
+    """The files that consolidation edits, by their paths: the indexes, and skills.
+
+    Raises:
+        MemoryFileError: One could not be read.
+    """
+    indexes = {name: read_or_none(files.place(name)) for name in files.written}
+    return {**indexes, **load_skills(files)}
+
+
 def load_consolidated(files: GeneratedFiles) -> Consolidated:
     """The last consolidation that succeeded; an empty one if that cannot be read."""
     try:
@@ -143,9 +180,18 @@ def keep_extracted(
         replace_text(files.place(SUMMARIES, name), render_memory(header, summary))
     raw = files.place(RAW_MEMORIES, f"{header.rollout_id}.md")
     replace_text(raw, render_memory(header, raw_memory))
-    for earlier in summaries_of(files, header.rollout_id):
-        if earlier != name:
-            drop_file(files.place(SUMMARIES, earlier))
+    drop_earlier(files, header)
+
+
+def drop_earlier(files: GeneratedFiles, header: Header) -> None:
+    """Remove the summaries of a rollout that its raw memory's *header* does not name.
+
+    Raises:
+        MemoryFileError: One could not be removed.
+    """
+    for name in list(summaries_of(files, header.rollout_id)):
+        if f"{SUMMARIES}/{name}" != header.rollout_summary_file:
+            drop_file(files.place(SUMMARIES, name))
 
 
 def summaries_of(files: GeneratedFiles, rollout_id: str) -> Iterator[str]:
@@ -164,7 +210,7 @@ def drop_file(place: TierPlace) -> bool:
     Raises:
         MemoryFileError: It could not be removed.
     """
-    return writing.change_file(place, lambda _: None).before is not None
+    return writing.remove_file(place)
 
 
 def read_or_none(place: TierPlace) -> bytes | None:

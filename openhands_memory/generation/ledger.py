@@ -5,7 +5,7 @@ of the count of failures: what was extracted is seen in the files themselves.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
 __all__ = [
@@ -70,11 +70,24 @@ class Ledger(NamedTuple):
         kept = {i: o for i, o in self.rollouts.items() if i != rollout_id}
         return self._replace(rollouts=kept)
 
+    def reopened(self, lost: Collection[str]) -> "Ledger":
+        """This with the rollouts to be extracted anew whose raw memories were *lost*."""
+        kept = {
+            i: o
+            for i, o in self.rollouts.items()
+            if i not in lost or o.state != "extracted"
+        }
+        return self._replace(rollouts=kept)
+
     def with_refusal(self, key: str, reason: str) -> "Ledger":
         """This and one more failure to consolidate the selection *key*."""
         last = self.consolidation
         attempts = 1 + (last.attempts if last.key == key else 0)
         return self._replace(consolidation=Attempt(key, attempts, reason))
+
+    def settled(self) -> "Ledger":
+        """This once a consolidation has succeeded."""
+        return self._replace(consolidation=Attempt())
 
     def waits(self, key: str) -> bool:
         """Whether the selection *key* failed so often that it is not tried again."""

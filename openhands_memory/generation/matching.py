@@ -41,7 +41,7 @@ def read_agents_part(after: Document, persons: Sequence[str]) -> Part:
     titles = frozenset(line.rstrip() for line in persons if line.startswith("# "))
     known = titles_of(root)
     for zone in outside:
-        for part in parse_part(as_document(zone), source="outside").walk():
+        for part in parse_part(as_document(zone), source="outside").all_parts():
             heading = part.heading.lines[0].rstrip() if part.heading else None
             heading = None if heading in titles else heading
             if part.items:
@@ -100,7 +100,7 @@ def match_old(root: Part, old: Part, refs: Refs) -> frozenset[Item]:
         for item in old:
             if item not in found and (item.key or not by_key):
                 known[_name(item, by_key=by_key)].append(item)
-        for part in list(root.walk()):
+        for part in list(root.all_parts()):
             if part.heading and part.heading not in found:
                 part.heading = _twin(part.heading, known, by_key, found)
             for at, item in enumerate(part.items):

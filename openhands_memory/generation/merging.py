@@ -26,10 +26,9 @@ from openhands_memory.generation.parts import (
     render_part,
     without_empty,
 )
+from openhands_memory.generation.room import room_between, room_problem
 from openhands_memory.generation.shown import (
-    MARKS,
     Marked,
-    as_plain,
     file_problem,
     mark_up,
     safe,
@@ -43,12 +42,8 @@ from openhands_memory.generation.support import (
 )
 from openhands_memory.upkeep.document import encode_file, parse_document
 
-__all__ = ["FILE_CHARS", "Merged", "Rules", "digest_of", "merge", "room_inside"]
+__all__ = ["Merged", "Rules", "digest_of", "merge"]
 
-#: Characters of a file that is not injected.
-FILE_CHARS: Final = 256 * 1024
-#: The generated part may take so much of the room, whatever a person wrote.
-_LEAST_SHARE: Final = 4
 #: Fewer generated facts may all go at once.
 _FEW_FACTS: Final = 4
 
@@ -152,7 +147,7 @@ class _Old:
         self.facts = {item: item.refs for item in self.root if item.is_fact}
         self.bare_headings = frozenset(
             part.heading
-            for part in self.root.walk()
+            for part in self.root.all_parts()
             if part.heading and (part.heading.is_kept or not (part.items or part.parts))
         )
         self.unwanted = self._unwanted(rules)
@@ -204,7 +199,7 @@ def _admit_new(root: Part, old: _Old, rules: Rules) -> Iterator[str]:
         else:
             stands.add(item.key)
             _finish_new(item, rules)
-    for part in root.walk():
+    for part in root.all_parts():
         part.items = [item for item in part.items if item not in refused]
     for reason in sorted(counts.keys() - {"no fact"}):
         yield f"{counts[reason]} new facts were left out: {reason}"
@@ -264,7 +259,7 @@ def _keep_old(
         kept = rules.refs.without_removed(item.refs)
         if item not in gone and kept != item.refs:
             item.set_refs(kept)
-    for part in root.walk():
+    for part in root.all_parts():
         part.items = [item for item in part.items if item not in gone]
     if back:
         yield f"{len(back)} lines were put back: a person's, or with other support"
@@ -308,7 +303,7 @@ def _result(
     data = before if inside == old.pieces else _bytes(marked, inside)
     problems = [*_unknown_refs(root, rules), *_losses(root, old, rules)]
     if data != before:
-        fits, remark = _room_problem(marked, inside, rules)
+        fits, remark = room_problem(marked, (line for line, _ in inside), rules.room)
         problems += fits
         notes += remark
         text = as_document(line for line, _ in inside)
@@ -381,49 +376,9 @@ def _losses(root: Part, old: _Old, rules: Rules) -> Iterator[str]:
         for item, fact in base
     )
     takes = sum(len(line) + 1 for line, _ in old.pieces)
-    fits = min(1.0, _room_inside(old.marked, rules.room) / max(1, takes))
+    fits = min(1.0, room_between(old.marked, rules.room) / max(1, takes))
     if left < len(base) / 2 * fits:
         yield (
             f"only {left} of {len(base)} generated facts are left that are still supported; "
             "keep them, and merge or correct single ones"
         )
-
-
-def room_inside(data: bytes | None, room: int | None) -> int:
-    """Characters that the generated part of *data* may take; *room* are all (`Rules`)."""
-    return FILE_CHARS if room is None else _room_inside(mark_up(data), room)
-
-
-def _room_inside(marked: Marked, room: int | None) -> int:
-    if room is None:
-        return FILE_CHARS
-    return max(room // _LEAST_SHARE, room - _persons_chars(marked))
-
-
-def _persons_chars(marked: Marked) -> int:
-    return len(_as_injected(marked.document.lines[n] for n in marked.outside))
-
-
-def _as_injected(lines: Iterator[str]) -> str:
-    held = (line for line in lines if line.strip() not in MARKS)
-    return as_plain("\n".join(held)).strip()
-
-
-def _room_problem(
-    marked: Marked, inside: Sequence[Piece], rules: Rules
-) -> tuple[list[str], list[str]]:
-    """The problem if there is no room for *inside*, and a note if room was made."""
-    room = _room_inside(marked, rules.room)
-    takes = len(as_plain("\n".join(line for line, _ in inside)).strip()) + 1
-    notes: list[str] = []
-    if rules.room is not None and room > rules.room - _persons_chars(marked):
-        notes = [
-            f"what a person wrote leaves less than {room} characters, so that a part of "
-            "the file will not be loaded"
-        ]
-    if takes <= room:
-        return [], notes
-    return [
-        f"the generated part takes {takes} characters, {room} are the most; merge, "
-        "shorten or remove the least useful facts"
-    ], notes

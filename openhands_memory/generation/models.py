@@ -40,7 +40,11 @@ class Models(Protocol):
     """The two models, with all calls metered."""
 
     def rollout_chars(self) -> int:
-        """Characters of a rollout that the first model takes."""
+        """Characters of a rollout that the first model takes, and that are left to it.
+
+        Raises:
+            CapReachedError: Too few are left for a rollout to say anything.
+        """
         ...
 
     def complete(self, system: str, user: str) -> str:

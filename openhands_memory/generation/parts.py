@@ -98,12 +98,12 @@ class Part:
 
     def __iter__(self) -> Iterator[Item]:
         """All items, headings included, in their order."""
-        for part in self.walk():
+        for part in self.all_parts():
             if part.heading:
                 yield part.heading
             yield from part.items
 
-    def walk(self) -> Iterator["Part"]:
+    def all_parts(self) -> Iterator["Part"]:
         """This part and all below it, in their order."""
         todo: list[Part] = [self]
         while todo:
@@ -232,7 +232,7 @@ def add_below(
 def titles_of(root: Part) -> dict[str, Part]:
     """The first part with each title, by what the same title elsewhere shares."""
     found: dict[str, Part] = {}
-    for part in root.walk():
+    for part in root.all_parts():
         if part.heading:
             found.setdefault(part.heading.key, part)
     return found
@@ -244,9 +244,11 @@ def _new_heading(line: str, key: str) -> Item:
 
 def put_back(root: Part, old: Part, items: Set[Item]) -> None:
     """Put *items* of *old* where they belong in *root*: below their neighbours there."""
-    homes: dict[Item | None, Part] = {p.heading: p for p in root.walk() if p.heading}
+    homes: dict[Item | None, Part] = {
+        p.heading: p for p in root.all_parts() if p.heading
+    }
     above: list[Part] = []
-    for part in old.walk():
+    for part in old.all_parts():
         while above and above[-1].depth >= part.depth:
             above.pop()
         if part.heading:
@@ -289,7 +291,7 @@ def in_order(root: Part) -> None:
         going = frozenset(homeless)
         root.items = [item for item in root.items if item not in going]
         add_below(root, f"# {_NO_HEADING}", homeless, titles_of(root))
-    for part in root.walk():
+    for part in root.all_parts():
         part.items.sort(key=lambda item: item.is_new and item.is_fact)
         # A deeper heading below another one would become a part of that.
         if len({below.depth for below in part.parts}) == 1:
@@ -299,7 +301,7 @@ def in_order(root: Part) -> None:
 def without_empty(part: Part, *, may_go: Iterable[Item]) -> None:
     """Remove headings of *may_go* that nothing stands under any more."""
     going = frozenset(may_go)
-    for below in reversed(list(part.walk())):
+    for below in reversed(list(part.all_parts())):
         below.parts = [
             p for p in below.parts if p.items or p.parts or p.heading not in going
         ]

@@ -8,11 +8,26 @@ from datetime import datetime
 from typing import Final
 
 from openhands_memory.errors import MemoryToolError
-from openhands_memory.layout import GeneratedFiles, TierPlace
+from openhands_memory.generation.files import read_or_none, replace_text
+from openhands_memory.generation.state import (
+    Proposal,
+    drop_begun,
+    drop_proposal,
+    keep_begun,
+    load_begun,
+)
+from openhands_memory.layout import SELECTION_NAME, GeneratedFiles, TierPlace
 from openhands_memory.upkeep.change import change
 from openhands_memory.writing import Written
 
-__all__ = ["WRITER", "ChangedMeanwhileError", "put_in_place"]
+__all__ = [
+    "WRITER",
+    "ChangedMeanwhileError",
+    "finish_begun",
+    "put_in_place",
+    "settle",
+    "still_fits",
+]
 
 #: Who the history says it was.
 WRITER: Final = "generate"
@@ -33,7 +48,7 @@ class ChangedMeanwhileError(MemoryToolError):
 
 
 #: Makes the result anew from the bytes that a file has now.
-Again = Callable[[str, bytes | None], bytes]
+Again = Callable[[str, bytes | None], bytes | None]
 
 
 def put_in_place(
@@ -42,6 +57,7 @@ def put_in_place(
     *,
     now: datetime,
     reason: str,
+    writer: str = WRITER,
     again: Again | None = None,
 ) -> None:
     """Replace each of the files *wanted*, given by their paths in the memory directory.
@@ -58,19 +74,74 @@ def put_in_place(
         for path, written in wanted.items():
             place = files.place(*path.split("/"))
             by = _replacing(place, path, written, again)
-            made = change(place, by, now=now, writer=WRITER, reason=reason)
+            made = change(place, by, now=now, writer=writer, reason=reason)
             done.append((place, made))
     except MemoryToolError:
         for place, made in reversed(done):
-            _take_back(place, made, now)
+            _take_back(place, made, now, writer)
         raise
+
+
+def settle(
+    files: GeneratedFiles,
+    result: Proposal,
+    *,
+    now: datetime,
+    reason: str | None = None,
+    again: Again | None = None,
+) -> None:
+    """Put *result* in place and record its selection; it does not wait any more.
+
+    Whoever dies over it leaves a note, and `finish_begun` does the rest.
+
+    Raises:
+        ChangedMeanwhileError, MemoryFileError: As `put_in_place` does; or the selection
+            could not be written, and is when somebody finishes this.
+    """
+    keep_begun(files.directory, result)
+    try:
+        put_in_place(
+            files, result.files, now=now, reason=reason or result.reason, again=again
+        )
+    except MemoryToolError:
+        drop_begun(files.directory)
+        raise
+    replace_text(files.place(SELECTION_NAME), result.selection)
+    drop_begun(files.directory)
+    drop_proposal(files.directory)
+
+
+def finish_begun(files: GeneratedFiles, *, now: datetime) -> None:
+    """Put in place what somebody had begun to who died, unless it fits no more.
+
+    Raises:
+        MemoryFileError: A file could not be read or written.
+    """
+    begun = load_begun(files.directory)
+    if begun is None:
+        return
+    if still_fits(files, begun):
+        settle(files, begun, now=now)
+    drop_begun(files.directory)
+
+
+def still_fits(files: GeneratedFiles, result: Proposal) -> bool:
+    """Whether each file of *result* is what it was made from, or in place.
+
+    Raises:
+        MemoryFileError: A file could not be read.
+    """
+    return all(
+        read_or_none(files.place(*path.split("/"))) in (w.before, w.after)
+        for path, w in result.files.items()
+    )
 
 
 def _replacing(
     place: TierPlace, path: str, written: Written, again: Again | None
 ) -> Callable[[bytes | None], bytes | None]:
     def by(found: bytes | None) -> bytes | None:
-        if found == written.before:
+        if found in (written.before, written.after):  # the latter by one who died
             return written.after
         if again is None:
             raise ChangedMeanwhileError(place.path)
@@ -79,9 +150,9 @@ def _replacing(
     return by
 
 
-def _take_back(place: TierPlace, made: Written, now: datetime) -> None:
+def _take_back(place: TierPlace, made: Written, now: datetime, writer: str) -> None:
     def by(found: bytes | None) -> bytes | None:
         return made.before if found == made.after else found
 
     reason = "another file of the same result could not be written"
-    change(place, by, now=now, writer=WRITER, reason=reason)
+    change(place, by, now=now, writer=writer, reason=reason)

@@ -5,10 +5,14 @@ Flow: looks at what is on disk; asks no model and writes nothing.
 
 from typing import Any, Final, NamedTuple
 
-from openhands_memory.generation.consolidating import find_pending
-from openhands_memory.generation.extracting import pending_rollouts
-from openhands_memory.generation.files import find_rollouts
-from openhands_memory.generation.selection import Selection
+from openhands_memory.generation.consolidating import Pending, find_pending, why_held
+from openhands_memory.generation.files import (
+    Rollout,
+    damaged_raw_memories,
+    find_rollouts,
+)
+from openhands_memory.generation.ledger import Ledger
+from openhands_memory.generation.selection import Selected, Selection
 from openhands_memory.generation.state import load_ledger
 from openhands_memory.layout import GeneratedFiles
 
@@ -38,8 +42,8 @@ class Plan(NamedTuple):
     """What would be done.
 
     Attributes: *waiting* are rollouts that failed too often to be tried again;
-    *consolidates* says of what, empty if the index is in step; *tokens_in* and
-    *tokens_out* are estimates for all of it.
+    *consolidates* says of what, empty if the index is in step, or if *held* says why it
+    is not brought in step; *tokens_in* and *tokens_out* are estimates for all of it.
     """
 
     rollouts: tuple[PlannedRollout, ...]
@@ -47,6 +51,7 @@ class Plan(NamedTuple):
     consolidates: str
     tokens_in: int
     tokens_out: int
+    held: str | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -67,6 +72,7 @@ class Plan(NamedTuple):
             "rollouts": [rollout._asdict() for rollout in self.rollouts],
             "waiting": list(self.waiting),
             "consolidates": self.consolidates or None,
+            "held": self.held,
             "estimated_tokens": self.tokens,
         }
 
@@ -77,35 +83,45 @@ def plan(files: GeneratedFiles, *, retry: bool = False, most: int = _MOST) -> Pl
     Raises:
         MemoryFileError: A file or directory could not be read.
     """
-    ledger = load_ledger(files.directory)
+    ledger = load_ledger(files.directory).reopened(damaged_raw_memories(files))
     if retry:
         ledger = ledger.retried()
-    todo = pending_rollouts(files, ledger)
-    names = {rollout.rollout_id for rollout in todo}
-    waiting = (
-        r.rollout_id
-        for r in find_rollouts(files)
-        if r.rollout_id not in names and ledger.rollouts[r.rollout_id].state == "failed"
-    )
+    found = find_rollouts(files)
+    todo = [r for r in found if ledger.is_pending(r.rollout_id, r.size)]
     rollouts = tuple(
         PlannedRollout(r.rollout_id, r.size, _tokens_of(r.size)) for r in todo
     )
     pending = find_pending(files, most=most)
-    differs = pending.selection.differs and not ledger.waits(pending.key)
-    asks = rollouts or (
-        differs and (pending.selection.added or pending.selection.changed)
-    )
-    shown = sum(len(data or b"") for data in pending.before.values())
-    fresh = (*pending.selection.added, *pending.selection.changed)
-    shown += sum(len(pending.raws[s.rollout_id].body) for s in fresh)
-    turn = _PROMPT_TOKENS + shown // _BYTES_PER_TOKEN + _ANSWER_TOKENS * len(rollouts)
+    held = None
+    if pending.selection.differs and not rollouts:
+        held = why_held(files, ledger, pending)
+    differs = pending.selection.differs and not held
+    asks = bool(rollouts) or (differs and bool(_fresh(pending)))
+    turns = _TURNS if asks else 0
+    turn = _turn_tokens(pending) + _ANSWER_TOKENS * len(rollouts)
     return Plan(
         rollouts,
-        tuple(waiting),
+        tuple(r.rollout_id for r in found if r not in todo and _failed(ledger, r)),
         _told(pending.selection, len(rollouts)) if differs or rollouts else "",
-        sum(rollout.tokens for rollout in rollouts) + (_TURNS * turn if asks else 0),
-        _ANSWER_TOKENS * (len(rollouts) + (_TURNS if asks else 0)),
+        sum(rollout.tokens for rollout in rollouts) + turns * turn,
+        _ANSWER_TOKENS * (len(rollouts) + turns),
+        held,
     )
+
+
+def _failed(ledger: Ledger, rollout: Rollout) -> bool:
+    return ledger.rollouts[rollout.rollout_id].state == "failed"
+
+
+def _fresh(pending: Pending) -> tuple[Selected, ...]:
+    return (*pending.selection.added, *pending.selection.changed)
+
+
+def _turn_tokens(pending: Pending) -> int:
+    """What a turn of a consolidation sends, about."""
+    shown = sum(len(data or b"") for data in pending.before.values())
+    shown += sum(len(pending.raws[s.rollout_id].body) for s in _fresh(pending))
+    return _PROMPT_TOKENS + shown // _BYTES_PER_TOKEN
 
 
 def _tokens_of(size: int) -> int:

@@ -19,10 +19,10 @@ from openhands_memory.generation.shortening import (
     MAX_DEPTH,
     compact,
     map_strings,
+    mask_and_shorten,
     shorten,
 )
 from openhands_memory.generation.window import Line, Window
-from openhands_memory.secrets import mask_secrets
 
 __all__ = [
     "LINE_LIMIT",
@@ -90,7 +90,13 @@ def is_safe_id(text: str) -> bool:
     )
 
 
-def rollout_id(*candidates: str | None) -> str:
+def _mask(text: str) -> str:
+    from openhands_memory.secrets import mask_secrets  # late: status reads ids only
+
+    return mask_secrets(text).text
+
+
+def rollout_id(*candidates: str | None, mask: Callable[[str], str] = _mask) -> str:
     """The first candidate that is not blank, as a name that a file can have.
 
     Two candidates never share a name because they look alike: one that is changed at
@@ -102,7 +108,7 @@ def rollout_id(*candidates: str | None) -> str:
     given = next((c.strip() for c in candidates if c and c.strip()), None)
     if given is None:
         raise ValueError("a rollout needs an id that is not blank")
-    shown = mask_secrets(given[:_ID_WINDOW]).text
+    shown = mask(given[:_ID_WINDOW])
     if shown == given and is_safe_id(given):
         return given
     digest = sha256(given.encode("utf-8", "surrogatepass")).hexdigest()[:12]
@@ -286,6 +292,9 @@ def _terminal(value: object) -> Terminal:
 #: for those of other writers.
 LINE_LIMIT: Final = 2 * SEGMENT_BYTES
 
+#: Characters of an item that only another writer leaves.
+_HUGE_ITEM: Final = 1024 * 1024
+
 _UNKNOWN: Final = "unknown"
 _DAMAGED_NAMED: Final = 20
 #: What is no evidence, should a rollout hold it.
@@ -322,8 +331,8 @@ def gather(
     """The beginning and the end of a rollout in *room* characters, line ends included.
 
     *lines* end at a line feed and nowhere else; None is one too long to be read. *mask*
-    is applied to each string, for a rollout may be older than what masks it now. Never
-    holds much more than *room* and one line.
+    is applied to each string that is kept, for a rollout may be older than what masks it
+    now. Never holds much more than *room* and a few items.
     """
     window = Window(room)
     states: Counter[str] = Counter()
@@ -342,9 +351,13 @@ def gather(
             continue
         states[last.terminal.terminal_state] += 1
         window.add(Line(_about(last, states.total()), is_item=False))
-        for item in (*last.input, *last.generated_items):
-            if _is_evidence(item):
-                window.add(Line(compact(map_strings(item, mask)), is_item=True))
+        for item in filter(_is_evidence, (*last.input, *last.generated_items)):
+            text = compact(item)
+            short = text if len(text) < _HUGE_ITEM else _cut_to_size(item, mask)
+            window.add(Line(short, is_item=True))
+            window.total += len(text) - len(short)
+    # Masking takes long: only what is kept is masked.
+    window.settle(lambda text: compact(map_strings(json.loads(text), mask)))
     return Gathered(
         head=tuple(line.text for line in window.head),
         tail=tuple(line.text for line in window.tail),
@@ -358,6 +371,15 @@ def gather(
         updated_at=last.updated_at if last else _UNKNOWN,
         terminal_state=last.terminal.terminal_state if last else _UNKNOWN,
     )
+
+
+def _cut_to_size(item: Item, mask: Callable[[str], str]) -> str:
+    """*item* with its texts as long as we record them."""
+
+    def cut(text: str) -> str:
+        return mask_and_shorten(text, mask) if len(text) > ITEM_CHARS else text
+
+    return compact(map_strings(item, cut))
 
 
 def _about(segment: Segment, number: int) -> str:

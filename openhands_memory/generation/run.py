@@ -8,7 +8,9 @@ from openhands_memory import writing
 from openhands_memory.errors import MemoryToolError
 from openhands_memory.generation.consolidating import consolidate
 from openhands_memory.generation.extracting import extract_pending, pending_rollouts
+from openhands_memory.generation.files import damaged_raw_memories
 from openhands_memory.generation.models import CapReachedError
+from openhands_memory.generation.placing import finish_begun
 from openhands_memory.generation.report import Generation
 from openhands_memory.generation.rollout import Segment, render_segment
 from openhands_memory.generation.state import load_ledger, locked
@@ -54,12 +56,17 @@ def generate(
     except MemoryToolError as error:
         tally.consolidated, tally.reason = "skipped", str(error)
     except OSError as error:
-        tally.consolidated, tally.reason = "skipped", error.strerror or str(error)
+        problem = (error.strerror or str(error)).lower()
+        where = f"{error.filename}: " if error.filename else ""
+        tally.consolidated, tally.reason = "skipped", f"{where}{problem}"
     return tally.report(work.meter)
 
 
 def _generate(work: Work, tally: Tally, *, retry: bool) -> None:
+    with work.meter.writing():
+        finish_begun(work.files, now=work.now())
     ledger = load_ledger(work.files.directory)
+    ledger = ledger.reopened(damaged_raw_memories(work.files))
     if retry:
         ledger = ledger.retried()
     ledger = extract_pending(work, ledger, tally)

@@ -52,13 +52,15 @@ class Consolidated(NamedTuple):
 
     Attributes: *written* are digests of the lines of the generated parts as they were
     left (None if unknown); *unwanted* are digests of facts that a person removed from
-    them; *skills* are the names of skills that consolidation wrote.
+    them; *skills* are the names of skills that consolidation wrote; *absent* are indexes
+    that a person did not want to have: that they are missing is no loss.
     """
 
     selected: tuple[Selected, ...] = ()
     written: frozenset[str] | None = None
     unwanted: frozenset[str] = frozenset()
     skills: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
 
 
 NOTHING_CONSOLIDATED: Final = Consolidated()
@@ -162,6 +164,7 @@ def render_consolidated(last: Consolidated, *, now: datetime) -> str:
         "written": None if last.written is None else sorted(last.written),
         "unwanted": sorted(last.unwanted),
         "skills": sorted(last.skills),
+        "absent": sorted(last.absent),
     }
     return json.dumps(record, ensure_ascii=False, indent=2) + "\n"
 
@@ -185,6 +188,7 @@ def parse_consolidated(text: str) -> Consolidated:
         written=frozenset(_texts(written)) if isinstance(written, list) else None,
         unwanted=frozenset(_texts(record.get("unwanted"))),
         skills=tuple(_texts(record.get("skills"))),
+        absent=tuple(_texts(record.get("absent"))),
     )
 
 

@@ -10,10 +10,12 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Generator, Mapping
+from datetime import datetime
 from time import monotonic, sleep
 from typing import Any, Final, NamedTuple, cast
 
 from openhands_memory import trust
+from openhands_memory.errors import MemoryToolError
 from openhands_memory.generation.ledger import Ledger, parse_ledger, render_ledger
 from openhands_memory.writing import Written, replace_private_file
 
@@ -23,10 +25,16 @@ except ImportError:  # Windows: two generating processes are not kept apart ther
     fcntl = None
 
 __all__ = [
+    "BusyError",
     "Proposal",
+    "alone_in",
+    "drop_begun",
     "drop_proposal",
+    "drop_refused",
+    "keep_begun",
     "keep_proposal",
     "keep_refused",
+    "load_begun",
     "load_ledger",
     "load_proposal",
     "locked",
@@ -35,11 +43,31 @@ __all__ = [
 
 _LEDGER: Final = "ledger.json"
 _PROPOSAL: Final = "proposal.json"
+_BEGUN: Final = "begun.json"
 _REFUSED: Final = "refused"
 #: Results that were refused and are kept aside.
 _KEPT: Final = 20
 #: Seconds between two looks at a lock that another holds.
 _PAUSE: Final = 0.05
+#: Seconds that a person waits for a generation to end.
+_PATIENCE: Final = 5.0
+
+
+class BusyError(MemoryToolError):
+    """Another process generates memory in the same directory.
+
+    Attributes: *directory* is the memory directory.
+    """
+
+    def __init__(self, directory: str) -> None:
+        super().__init__(directory)
+        self.directory = directory
+
+    def __str__(self) -> str:
+        return (
+            f"another process generates memory in {self.directory}; try again when it "
+            "is done"
+        )
 
 
 class Proposal(NamedTuple):
@@ -73,11 +101,7 @@ def save_ledger(directory: str, ledger: Ledger) -> None:
 
 def load_proposal(directory: str) -> Proposal | None:
     """What waits for a person's review, if anything does and can be read."""
-    text = _read(directory, _PROPOSAL)
-    try:
-        return _parse(text) if text else None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
+    return _load(directory, _PROPOSAL)
 
 
 def keep_proposal(directory: str, proposal: Proposal) -> None:
@@ -87,8 +111,22 @@ def keep_proposal(directory: str, proposal: Proposal) -> None:
 
 def drop_proposal(directory: str) -> None:
     """Forget what waits for review."""
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(os.path.join(_folder(directory), _PROPOSAL))
+    _drop(directory, _PROPOSAL)
+
+
+def load_begun(directory: str) -> Proposal | None:
+    """What is being put in place, or was when somebody died."""
+    return _load(directory, _BEGUN)
+
+
+def keep_begun(directory: str, result: Proposal) -> None:
+    """Say that *result* is being put in place."""
+    _write(directory, _BEGUN, _render(result))
+
+
+def drop_begun(directory: str) -> None:
+    """Say that what was begun is in place, or is not to be."""
+    _drop(directory, _BEGUN)
 
 
 def keep_refused(directory: str, proposal: Proposal) -> str:
@@ -100,6 +138,27 @@ def keep_refused(directory: str, proposal: Proposal) -> str:
     for old in sorted(os.listdir(folder), reverse=True)[_KEPT:]:
         os.unlink(os.path.join(folder, old))
     return os.path.join(_folder(directory), name)
+
+
+def drop_refused(directory: str) -> None:
+    """Forget all results that were refused."""
+    folder = os.path.join(_folder(directory), _REFUSED)
+    with contextlib.suppress(FileNotFoundError):
+        for name in os.listdir(folder):
+            os.unlink(os.path.join(folder, name))
+
+
+@contextlib.contextmanager
+def alone_in(directory: str, *, seconds: float = _PATIENCE) -> Generator[None]:
+    """Nobody else generates in *directory*, in the block.
+
+    Raises:
+        BusyError: Somebody does, for longer than *seconds*.
+    """
+    with locked(directory, seconds=seconds) as alone:
+        if not alone:
+            raise BusyError(directory)
+        yield
 
 
 @contextlib.contextmanager
@@ -140,6 +199,19 @@ def _folder(directory: str) -> str:
     return os.path.join(trust.state_directory(), "generation", key)
 
 
+def _load(directory: str, name: str) -> Proposal | None:
+    text = _read(directory, name)
+    try:
+        return _parse(text) if text else None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _drop(directory: str, name: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(os.path.join(_folder(directory), name))
+
+
 def _read(directory: str, name: str) -> str | None:
     try:
         path = os.path.join(_folder(directory), name)
@@ -169,8 +241,11 @@ def _parse(text: str) -> Proposal:
         str(path): Written(_decode(w["before"]), _decode(w["after"]))
         for path, w in record["files"].items()
     }
-    texts = (str(record[name]) for name in ("selection", "key"))
-    return Proposal(str(record["time"]), str(record["reason"]), files, *texts)
+    time, reason, selection, key = (
+        str(record[name]) for name in ("time", "reason", "selection", "key")
+    )
+    datetime.fromisoformat(time)  # a ValueError where it is none
+    return Proposal(time, reason, files, selection, key)
 
 
 def _encode(data: bytes | None) -> str | None:

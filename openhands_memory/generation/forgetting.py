@@ -1,0 +1,307 @@
+"""A rollout that is forgotten, with all that was made of it.
+
+Flow: `judge` takes out of the index, the handbook and skills what the rollout alone
+supported, as it does when a rollout leaves a consolidation; no model is asked. Files that
+people read change first, and all or none of them; who dies after that, asks again.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from openhands_memory import writing
+from openhands_memory.errors import MemoryFileError, MemoryToolError
+from openhands_memory.generation.consolidation import Verdict, judge, stage_files
+from openhands_memory.generation.files import (
+    find_ids,
+    load_consolidated,
+    load_edited,
+    load_raw_memories,
+    load_summaries,
+    read_or_none,
+    replace_text,
+)
+from openhands_memory.generation.placing import finish_begun, put_in_place
+from openhands_memory.generation.raw_memory import Header, parse_memory, render_memory
+from openhands_memory.generation.rollout import is_safe_id
+from openhands_memory.generation.selection import (
+    Consolidated,
+    Selected,
+    Selection,
+    parse_consolidated,
+    render_consolidated,
+)
+from openhands_memory.generation.shown import file_problem
+from openhands_memory.generation.state import (
+    alone_in,
+    drop_proposal,
+    drop_refused,
+    load_ledger,
+    load_proposal,
+    save_ledger,
+)
+from openhands_memory.generation.support import without_refs
+from openhands_memory.layout import (
+    MERGED_NAME,
+    RAW_MEMORIES,
+    SELECTION_NAME,
+    SUMMARIES,
+    GeneratedFiles,
+    TierPlace,
+)
+from openhands_memory.upkeep.change import drop_writes
+from openhands_memory.upkeep.document import decode_file
+from openhands_memory.upkeep.history import HistoryEntry
+from openhands_memory.writing import Written
+
+__all__ = ["Forgotten", "NoSuchRolloutError", "forget_rollout"]
+
+_WRITER: Final = "forget"
+#: Whoever removes needs no room; nobody's result is judged here.
+_ANY_ROOM: Final = 1 << 40
+#: Fewer characters of an id are no name for it.
+_ENOUGH: Final = 6
+_MOST_NAMED: Final = 20
+
+
+class Forgotten(NamedTuple):
+    """What was forgotten.
+
+    Attributes: *removed* are the files that are gone, *changed* the others with their
+    bytes before and after, by their paths in the memory directory; *dropped_proposal*
+    says that a result that waited for review went with it; *purged* is the number of
+    writes that the history lost.
+    """
+
+    rollout_id: str
+    removed: tuple[TierPlace, ...]
+    changed: Mapping[str, Written]
+    dropped_proposal: bool = False
+    purged: int = 0
+
+
+class NoSuchRolloutError(MemoryToolError):
+    """No rollout, or more than one, is called so.
+
+    Attributes: *name* is what was asked for, *known* are the ids that it could be.
+    """
+
+    def __init__(self, name: str, known: tuple[str, ...], *, several: bool) -> None:
+        super().__init__(name, known, several)
+        self.name = name
+        self.known = known
+        self.several = several
+
+    def __str__(self) -> str:
+        what = "begins the ids of several rollouts" if self.several else "is no rollout"
+        if not self.known:
+            return f"{self.name} {what} here: there are none"
+        named = "".join(f"\n  {rollout_id}" for rollout_id in self.known[:_MOST_NAMED])
+        more = len(self.known) - _MOST_NAMED
+        rest = f"\n  and {more} more" if more > 0 else ""
+        return f"{self.name} {what} here; name one of:{named}{rest}"
+
+
+def forget_rollout(
+    files: GeneratedFiles,
+    name: str,
+    *,
+    mask: Callable[[str], str],
+    now: datetime,
+    purges: bool = False,
+) -> Forgotten:
+    """Remove the rollout with the id or ref *name*, and what it alone supported.
+
+    With *purges* also what the history keeps of it.
+
+    Raises:
+        NoSuchRolloutError: There is none, or more than one. In this and all other cases
+            the index, the handbook and skills are as they were.
+        BusyError: Memory is being generated.
+        MemoryFileError: A file could not be read, written or removed.
+    """
+    with alone_in(files.directory):
+        finish_begun(files, now=now)
+        trace = _Trace(files, name)
+        return trace.forget(mask, now, purges=purges)
+
+
+class _Trace:
+    """All that there is of one rollout."""
+
+    def __init__(self, files: GeneratedFiles, name: str) -> None:
+        self._files = files
+        self._last = load_consolidated(files)
+        self._ledger = load_ledger(files.directory)
+        self._summaries = load_summaries(files)
+        self._ids = self._known_ids()
+        refs = {s.ref: s.rollout_id for s in self._last.selected}
+        self._id = _resolve(name, self._ids, refs)
+        known = (s for s in self._last.selected if s.rollout_id == self._id)
+        #: Facts may name it also where the selection was lost.
+        unknown = Selected(Header(self._id, "", "", "", ""), self._id, "")
+        self._selected = next(known, unknown)
+        self._before = load_edited(files)
+
+    def _known_ids(self) -> tuple[str, ...]:
+        found = find_ids(self._files) | self._ledger.rollouts.keys()
+        found |= {s.rollout_id for s in self._last.selected}
+        summaries = map(parse_memory, self._summaries.values())
+        found |= {kept.header.rollout_id for kept in summaries if kept}
+        return tuple(sorted(filter(is_safe_id, found)))
+
+    def forget(
+        self, mask: Callable[[str], str], now: datetime, *, purges: bool
+    ) -> Forgotten:
+        files = self._files
+        for path in files.written:
+            if problem := file_problem(self._before[path]):
+                raise MemoryFileError(files.place(path).path, problem)
+        verdict = self._without(self._before, mask)
+        changed = {p: Written(self._before[p], d) for p, d in verdict.files.items()}
+        dropped = self._drop_proposal()
+        put_in_place(
+            files,
+            changed,
+            now=now,
+            writer=_WRITER,
+            reason=f"forgot rollout {self._id}",
+            again=lambda path, found: self._again(path, found, mask),
+        )
+        places = (
+            files.rollout(self._id),
+            files.place(RAW_MEMORIES, f"{self._id}.md"),
+            *(files.place(SUMMARIES, name) for name in self._own_summaries()),
+        )
+        removed = tuple(place for place in places if writing.remove_file(place))
+        _shorten_merged(files)
+        if changed or self._selected in self._last.selected:
+            left = self._recorded(verdict)
+            replace_text(
+                files.place(SELECTION_NAME), render_consolidated(left, now=now)
+            )
+        save_ledger(files.directory, self._ledger.without(self._id))
+        purged = self._purge(changed) if purges else 0
+        return Forgotten(self._id, removed, changed, dropped, purged)
+
+    def _without(
+        self, before: Mapping[str, bytes | None], mask: Callable[[str], str]
+    ) -> Verdict:
+        """The files without what the rollout alone supported.
+
+        What else is wrong with them is no reason to keep that.
+        """
+        kept = tuple(s for s in self._last.selected if s != self._selected)
+        shown = stage_files(before, {}, mask=mask)
+        return judge(
+            before,
+            shown,
+            shown,
+            Selection(selected=kept, retained=kept, removed=(self._selected,)),
+            files=self._files,
+            last=self._last,
+            raws={},
+            room=_ANY_ROOM,
+            mask=mask,
+        )
+
+    def _again(
+        self, path: str, found: bytes | None, mask: Callable[[str], str]
+    ) -> bytes | None:
+        """What is written to a file that somebody has changed to *found*."""
+        return self._without({**self._before, path: found}, mask).files.get(path, found)
+
+    def _recorded(self, verdict: Verdict) -> Consolidated:
+        """The last consolidation without this rollout.
+
+        What a person took out of a file is not known where the file is gone.
+        """
+        kept = tuple(s for s in self._last.selected if s != self._selected)
+        left = self._last._replace(selected=kept, skills=verdict.skills)
+        if any(self._before[name] is None for name in self._files.written):
+            return left
+        return left._replace(written=verdict.written, unwanted=verdict.unwanted)
+
+    def _drop_proposal(self) -> bool:
+        """Drop what waits for review, if this rollout has a part in it."""
+        proposal = load_proposal(self._files.directory)
+        if proposal is None:
+            return False
+        selected = parse_consolidated(proposal.selection).selected
+        texts = (_text(w.after) for w in proposal.files.values())
+        is_part = any(s.rollout_id == self._id for s in selected)
+        if not is_part and not any(map(self._is_in, texts)):
+            return False
+        drop_proposal(self._files.directory)
+        return True
+
+    def _own_summaries(self) -> Iterator[str]:
+        """Names of its summaries: as the header says, or the name where there is none."""
+        for name, text in self._summaries.items():
+            kept = parse_memory(text)
+            owners = (i for i in self._ids if name.startswith(f"{i}_"))
+            owner = kept.header.rollout_id if kept else max(owners, key=len, default="")
+            if owner == self._id and name.startswith(f"{owner}_"):
+                yield name
+
+    # --- The history ----------------------------------------------------------------------
+
+    def _purge(self, changed: Mapping[str, Written]) -> int:
+        """Remove from the history and from what was refused all that holds it."""
+        gone = {line for w in changed.values() for line in _lost(w)}
+
+        def holds(entry: HistoryEntry) -> bool:
+            texts = (_text(entry.written.before), _text(entry.written.after))
+            return self._is_in(entry.path) or any(
+                self._is_in(text) or not gone.isdisjoint(_bare_lines(text))
+                for text in texts
+            )
+
+        drop_refused(self._files.directory)
+        return drop_writes(self._files.directory, holds)
+
+    def _is_in(self, text: str) -> bool:
+        """Whether *text* names it, as a ref or as a file; an id alone may be a word."""
+        name = self._id
+        files = (f"/{name}_", f"/{name}.md", f"/{name}.jsonl")
+        marks = (f"[^{self._selected.ref}]", f"[^{name}]", *files)
+        return any(mark in text for mark in marks)
+
+
+def _resolve(name: str, ids: tuple[str, ...], refs: Mapping[str, str]) -> str:
+    """The id that *name* is, is the ref of, or begins."""
+    if name in ids:
+        return name
+    if refs.get(name) in ids:
+        return refs[name]
+    near = tuple(i for i in ids if len(name) >= _ENOUGH and i.startswith(name))
+    if len(near) != 1:
+        raise NoSuchRolloutError(name, near or ids, several=bool(near))
+    return near[0]
+
+
+def _shorten_merged(files: GeneratedFiles) -> None:
+    """Leave in ``raw_memories.md`` what there is a raw memory for still."""
+    place = files.place(MERGED_NAME)
+    text = _text(read_or_none(place))
+    if not text:
+        return
+    raws = load_raw_memories(files).values()
+    parts = [render_memory(kept.header, kept.body) for kept in raws]
+    left = sorted((part for part in parts if part in text), key=text.index)
+    replace_text(place, "\n".join(left))
+
+
+def _text(data: bytes | None) -> str:
+    return decode_file(data or b"").text
+
+
+def _bare_lines(text: str) -> Iterator[str]:
+    bare = (without_refs(line).strip(" \t-*+.") for line in text.splitlines())
+    return (line for line in bare if line)
+
+
+def _lost(written: Written) -> frozenset[str]:
+    """The lines that a file lost, whatever refs they had."""
+    after = frozenset(_bare_lines(_text(written.after)))
+    return frozenset(_bare_lines(_text(written.before))) - after
