@@ -212,14 +212,30 @@ ROOMS: Final[Mapping[str, Room]] = {
     "generation.ledger": pure(),
     "generation.support": pure(),
     "generation.shown": pure("layout", "sanitize", "upkeep.document"),
-    "generation.parts": pure("generation.*", "upkeep.document", "upkeep.sections"),
-    "generation.matching": pure("generation.*", "upkeep.document"),
+    "generation.parts": pure(
+        "generation.support", "upkeep.document", "upkeep.sections"
+    ),
+    "generation.room": pure("generation.shown"),
+    "generation.matching": pure(
+        *("generation.parts", "generation.shown", "generation.support"),
+        "upkeep.document",
+    ),
     "generation.guards": pure("secrets"),
-    "generation.merging": pure("generation.*", "layout", "sanitize", "upkeep.*"),
+    "generation.merging": pure(
+        *("generation.matching", "generation.parts", "generation.room"),
+        *("generation.shown", "generation.support", "upkeep.document"),
+    ),
+    "generation.skills": pure(
+        *("layout", "sanitize", "generation.parts", "generation.support"),
+        "upkeep.document",
+    ),
     "generation.consolidation": pure(
-        *("layout", "prompts", "sanitize", "secrets"),
-        *("generation.guards", "generation.merging", "generation.raw_memory"),
-        *("generation.selection", "generation.shown", "generation.support"),
+        *("layout", "prompts", "generation.room"),
+        *("generation.selection", "generation.shown", "generation.skills"),
+    ),
+    "generation.judging": pure(
+        *("layout", "generation.guards", "generation.merging", "generation.shown"),
+        *("generation.selection", "generation.skills", "generation.support"),
     ),
     "generation.state": disk(
         *("errors", "trust", "writing", "generation.ledger"),
@@ -254,7 +270,9 @@ ROOMS: Final[Mapping[str, Room]] = {
         *("errors", "layout", "writing", "generation.*"), calls=("now",)
     ),
     "generation.plan": flow("layout", "generation.*"),
-    "generation.run": flow("errors", "layout", "writing", "generation.*"),
+    "generation.run": flow(
+        *("errors", "layout", "writing", "generation.*"), calls=("now",)
+    ),
     # For people.
     "upkeep.facts": pure("encoding", "errors"),
     "upkeep.history": disk("errors", "layout", "writing"),
@@ -309,8 +327,9 @@ ROOMS: Final[Mapping[str, Room]] = {
     ),
     "adapters.conversation": edge(
         *(*GROUND, "context.*", "adapters.context", "adapters.binding"),
-        *("adapters.generating", "generation.report", "generation.rollout"),
-        outside=("inspect", "openhands"),
+        *("adapters.generating", "adapters.known_secrets"),
+        *("generation.report", "generation.rollout"),
+        outside=("contextlib", "inspect", "openhands"),
     ),
     "adapters.events": edge(
         "generation.rollout", "generation.shortening", "secrets", outside=("openhands",)
@@ -324,10 +343,14 @@ ROOMS: Final[Mapping[str, Room]] = {
     ),
     "adapters.editor": edge(
         *("errors", "prompts", "sanitize", "generation.stage"),
-        outside=("openhands", "pydantic"),
+        outside=("openhands", "pydantic", "uuid"),
+    ),
+    "adapters.consolidator": edge(
+        *("adapters.editor", "generation.models", "generation.stage"),
+        outside=("openhands",),
     ),
     "adapters.models": edge(
-        *("config", "errors", "prompts", "sanitize", "secrets", "adapters.editor"),
+        *("config", "errors", "sanitize", "secrets", "adapters.consolidator"),
         *("generation.meter", "generation.models", "generation.stage"),
         outside=("contextvars", "openhands", "pydantic", "queue", "threading"),
     ),
@@ -511,7 +534,7 @@ def test_only_the_edges_know_the_sdk() -> None:
         *("adapters.binding", "adapters.claims", "adapters.context"),
         *("adapters.conversation", "adapters.demo", "adapters.editor"),
         *("adapters.events", "adapters.generating", "adapters.known_secrets"),
-        *("adapters.models", "commands.generate"),
+        *("adapters.consolidator", "adapters.models", "commands.generate"),
     }
 
 

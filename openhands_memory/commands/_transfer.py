@@ -53,6 +53,7 @@ def agreed(question: str, *, otherwise: str = _NOT_TAKEN) -> bool:
     try:
         return input(f"{question} [y/N] ").strip() in ("y", "Y", "yes")
     except EOFError:
+        print()  # the question has no end of its own
         return False
 
 

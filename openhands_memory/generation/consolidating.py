@@ -10,12 +10,9 @@ from typing import NamedTuple
 
 from openhands_memory.errors import MemoryToolError
 from openhands_memory.generation.consolidation import (
-    Verdict,
     consolidation_system,
     consolidation_task,
-    file_problem,
     is_writable,
-    judge,
     stage_files,
 )
 from openhands_memory.generation.files import (
@@ -27,6 +24,7 @@ from openhands_memory.generation.files import (
     load_summaries,
     replace_text,
 )
+from openhands_memory.generation.judging import Verdict, judge
 from openhands_memory.generation.ledger import Ledger
 from openhands_memory.generation.models import CapReachedError, ModelCallError
 from openhands_memory.generation.placing import settle, still_fits
@@ -38,6 +36,7 @@ from openhands_memory.generation.selection import (
     render_merged,
     select,
 )
+from openhands_memory.generation.shown import file_problem
 from openhands_memory.generation.stage import Stage
 from openhands_memory.generation.state import (
     Proposal,
@@ -310,9 +309,9 @@ class _Draft:
 
 
 def _by_ref(pending: Pending) -> dict[str, str]:
-    """The texts of the selected raw memories by ref."""
+    """The bodies of the selected raw memories by ref."""
     kept = ((s.ref, pending.raws[s.rollout_id]) for s in pending.selection.selected)
-    return {ref: render_memory(k.header, k.body) for ref, k in kept}
+    return {ref: k.body for ref, k in kept}
 
 
 def _evidence(files: GeneratedFiles, pending: Pending) -> dict[str, str]:

@@ -1,51 +1,29 @@
-"""Raw memories become the index: what the agent is told, and what of its work is taken.
+"""What the consolidating agent starts with, and what it is told.
 
-Pure. Deliberately not done: no call of a model, and nothing is written. A result is
-accepted as a whole or not at all.
+Pure. Deliberately not done: no call of a model. What comes back is `judge`'s business.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
-from openhands_memory.generation.guards import path_problems, secret_problems
-from openhands_memory.generation.merging import Merged, Rules, digest_of, merge
-from openhands_memory.generation.raw_memory import parse_memory
 from openhands_memory.generation.room import room_inside
-from openhands_memory.generation.selection import Consolidated, Selected, Selection
-from openhands_memory.generation.shown import (
-    MARKS,
-    as_plain,
-    file_problem,
-    safe,
-    show_file,
-)
-from openhands_memory.generation.skills import (
-    is_skill,
-    skill_name,
-    skill_problem,
-    sources_of,
-    with_sources,
-)
-from openhands_memory.generation.support import Refs, distinctive_words, supporters
+from openhands_memory.generation.selection import Selected, Selection
+from openhands_memory.generation.shown import as_plain, safe, show_file
+from openhands_memory.generation.skills import is_skill
 from openhands_memory.layout import (
     GENERATED_END,
     GENERATED_START,
     RAW_MEMORIES,
-    SKILLS,
     SUMMARIES,
     GeneratedFiles,
 )
 from openhands_memory.prompts import fill
 
 __all__ = [
-    "Verdict",
     "consolidation_system",
     "consolidation_task",
-    "file_problem",
     "is_writable",
-    "judge",
-    "show_file",
     "stage_files",
 ]
 
@@ -53,25 +31,6 @@ __all__ = [
 _INLINE_CHARS: Final = 24_000
 #: So many selected rollouts are listed; the others are known by their facts.
 _MOST_LISTED: Final = 300
-#: Rollouts that a skill is said to come from, where its words do not tell.
-_MOST_SOURCES: Final = 3
-
-
-class Verdict(NamedTuple):
-    """What came of a consolidation.
-
-    Attributes: *files* are the bytes of the files that change, None for one that goes;
-    *problems* are why the result cannot be accepted, said to the agent; *notes* are for a
-    person; *written*, *unwanted* and *skills* are for the next `Consolidated`.
-    """
-
-    files: Mapping[str, bytes | None] = {}
-    problems: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    written: frozenset[str] = frozenset()
-    unwanted: frozenset[str] = frozenset()
-    skills: tuple[str, ...] = ()
-
 
 # --- The stage ----------------------------------------------------------------------------
 
@@ -128,7 +87,7 @@ def consolidation_task(
 ) -> str:
     """The user message: the difference, and the raw memories that make it.
 
-    *raws* are the selected raw memories by ref; *room* are the characters that the whole
+    *raws* are the bodies of the selected raw memories by ref; *room* are the characters that the whole
     text of the index may take.
     """
     retained = frozenset(selection.retained)
@@ -204,7 +163,7 @@ def _inline(
     left: list[Selected] = []
     room = _INLINE_CHARS
     for item in fresh:
-        text = as_plain(_body(raws.get(item.ref, "")))
+        text = as_plain(raws.get(item.ref, ""))
         part = f"{_marked(item)} {_plain(_TIME, item.header.updated_at)}\n{text}"
         if len(part) > room:
             left.append(item)
@@ -212,171 +171,3 @@ def _inline(
             shown.append(part)
             room -= len(part)
     return shown[::-1], left
-
-
-def _body(text: str) -> str:
-    kept = parse_memory(text)
-    return kept.body if kept else text.strip()
-
-
-# --- What is taken of its work ------------------------------------------------------------
-
-
-def judge(
-    before: Mapping[str, bytes | None],
-    shown: Mapping[str, str],
-    after: Mapping[str, str],
-    selection: Selection,
-    *,
-    files: GeneratedFiles,
-    last: Consolidated,
-    raws: Mapping[str, str],
-    room: int,
-    mask: Callable[[str], str],
-) -> Verdict:
-    """What the agent made, *after*, of the files *before*, as they were *shown*.
-
-    *raws* are the selected raw memories by ref; *room* are the characters that the whole
-    text of the index may take.
-    """
-    rules = Rules(
-        refs=Refs(_ids(selection.selected), _ids(selection.removed)),
-        fresh=tuple(s.ref for s in (*selection.added, *selection.changed)),
-        words={ref: distinctive_words(_body(text)) for ref, text in raws.items()},
-        written=last.written,
-        unwanted=last.unwanted,
-        mask=mask,
-    )
-    work = _Judged(before, shown, after, rules, last)
-    for name in files.written:
-        is_index = name == files.index_name
-        work.judge_index(
-            rules._replace(
-                name=name,
-                room=room if is_index else None,
-                newest_last=is_index and files.handbook_name is None,
-            ),
-            may_be_empty=not (selection.added or selection.changed),
-        )
-    for path in sorted({*shown, *after}):
-        if path in files.written or shown.get(path) == after.get(path):
-            continue
-        if path.startswith(f"{SKILLS}/"):
-            work.judge_skill(path)
-        else:
-            work.problems.append(
-                f"{path} is only there to be read; leave it as it was."
-            )
-    work.settle_skills()
-    return work.verdict()
-
-
-def _ids(selected: Iterable[Selected]) -> dict[str, str]:
-    return {item.ref: item.rollout_id for item in selected}
-
-
-class _Judged:
-    """The verdict while it is made."""
-
-    def __init__(
-        self,
-        before: Mapping[str, bytes | None],
-        shown: Mapping[str, str],
-        after: Mapping[str, str],
-        rules: Rules,
-        last: Consolidated,
-    ) -> None:
-        self.before = before
-        self.shown = shown
-        self.after = after
-        self.rules = rules
-        self.last = last
-        self.files: dict[str, bytes | None] = {}
-        self.problems: list[str] = []
-        self.notes: list[str] = []
-        self.written: set[str] = set()
-        self.unwanted: set[str] = set()
-
-    def verdict(self) -> Verdict:
-        paths = {p for p, data in self.before.items() if data is not None}
-        paths = (paths | self.files.keys()) - {
-            p for p, data in self.files.items() if data is None
-        }
-        ours = {*self.last.skills, *map(skill_name, self.files)}
-        skills = {name for path in paths if (name := skill_name(path)) in ours and name}
-        return Verdict(
-            dict(self.files),
-            tuple(dict.fromkeys(map(self.rules.mask, self.problems))),
-            tuple(map(self.rules.mask, self.notes)),
-            frozenset(self.written),
-            frozenset(self.unwanted),
-            tuple(sorted(skills)),
-        )
-
-    # --- Indexes --------------------------------------------------------------------------
-
-    def judge_index(self, rules: Rules, *, may_be_empty: bool) -> None:
-        """Merge one index into what it was."""
-        name = rules.name
-        text, data = self.after.get(name, ""), self.before.get(name)
-        shown = self.shown.get(name, "")
-        merged = merge(data, shown, text, rules=rules)
-        self._take_index(name, merged, data)
-        lines = (line.strip() for line in text.split("\n"))
-        if not any(line for line in lines if line not in MARKS) and not may_be_empty:
-            self.problems.append(f"{name} is missing or empty; it must hold the facts.")
-        self.problems += secret_problems(name, text, shown, rules.mask)
-        self.problems += path_problems(name, merged.new_text, self.after.keys())
-
-    def _take_index(self, name: str, merged: Merged, data: bytes | None) -> None:
-        if merged.data is not None and merged.data != data:
-            self.files[name] = merged.data
-        self.problems += merged.problems
-        self.notes += merged.notes
-        self.written |= merged.written
-        self.unwanted |= merged.unwanted
-
-    # --- Skills ---------------------------------------------------------------------------
-
-    def judge_skill(self, path: str) -> None:
-        """Take one file of a skill, if it may be one and is not a person's."""
-        text, data = self.after.get(path, ""), self.before.get(path)
-        if data is not None and not self._is_ours(path, data):
-            self.notes.append(f"{path}: left as it was, since a person wrote it.")
-        elif problem := skill_problem(path, self.after):
-            self.problems.append(problem)
-        elif self.rules.mask(path) != path:
-            self.problems.append("The name of a skill holds a secret; give another.")
-        else:
-            shown, mask = self.shown.get(path, ""), self.rules.mask
-            self.problems += secret_problems(path, text, shown, mask)
-            self.problems += path_problems(path, text, self.after.keys())
-            rules = self.rules
-            refs = supporters(text, rules.words) or rules.fresh[:_MOST_SOURCES]
-            self.files[path] = with_sources(safe(text, mask), refs).encode()
-
-    def settle_skills(self) -> None:
-        """Let skills go that only removed rollouts support; remember what is ours."""
-        for path, data in self.before.items():
-            if data is None or not is_skill(path) or not self._is_ours(path, data):
-                continue
-            refs = sources_of(self.files.get(path, data) or b"")
-            if refs and not self.rules.refs.without_removed(refs):
-                self.files[path] = None
-            elif path not in self.files:
-                self.written.add(_digest(path, data))
-        self.written |= {
-            _digest(path, data)
-            for path, data in self.files.items()
-            if data is not None and is_skill(path)
-        }
-
-    def _is_ours(self, path: str, data: bytes) -> bool:
-        """Whether consolidation wrote the skill's file, and nobody edited it since."""
-        written = self.last.written
-        is_known = written is None or _digest(path, data) in written
-        return skill_name(path) in self.last.skills and is_known
-
-
-def _digest(path: str, data: bytes) -> str:
-    return digest_of(path, "file", data.decode("utf-8", "backslashreplace"))

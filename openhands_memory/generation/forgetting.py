@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from openhands_memory import writing
 from openhands_memory.errors import MemoryFileError, MemoryToolError
-from openhands_memory.generation.consolidation import Verdict, judge, stage_files
+from openhands_memory.generation.consolidation import stage_files
 from openhands_memory.generation.files import (
     find_ids,
     load_consolidated,
@@ -21,6 +21,7 @@ from openhands_memory.generation.files import (
     read_or_none,
     replace_text,
 )
+from openhands_memory.generation.judging import Verdict, judge
 from openhands_memory.generation.placing import finish_begun, put_in_place
 from openhands_memory.generation.raw_memory import Header, parse_memory, render_memory
 from openhands_memory.generation.rollout import is_safe_id

@@ -22,6 +22,7 @@ __all__ = [
     "parse_part",
     "put_back",
     "render_part",
+    "take_out",
     "titles_of",
     "without_empty",
 ]
@@ -279,6 +280,21 @@ def _with_back(
     for item in here:
         yield item
         yield from below.get(item, ())
+
+
+def take_out(root: Part, gone: Set[Item]) -> None:
+    """Remove the items *gone*; what stands below one has the blank lines above it."""
+    for part in root.all_parts():
+        left: list[Item] = []
+        gap: tuple[Piece, ...] = ()
+        for item in part.items:
+            if item in gone:
+                gap = gap or item.gap
+                continue
+            item.gap = item.gap or gap
+            gap = ()
+            left.append(item)
+        part.items = left
 
 
 def in_order(root: Part) -> None:

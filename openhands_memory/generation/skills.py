@@ -7,11 +7,20 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from openhands_memory.generation.support import refs_of, with_refs
+from openhands_memory.generation.parts import parse_part, render_part, without_empty
+from openhands_memory.generation.support import Refs, refs_of, with_refs
 from openhands_memory.layout import SKILLS
 from openhands_memory.sanitize import show_line
+from openhands_memory.upkeep.document import parse_document
 
-__all__ = ["is_skill", "skill_name", "skill_problem", "sources_of", "with_sources"]
+__all__ = [
+    "is_skill",
+    "skill_name",
+    "skill_problem",
+    "sources_of",
+    "with_sources",
+    "without_removed",
+]
 
 _CHARS: Final = 32 * 1024
 _PATH: Final = re.compile(rf"{SKILLS}/([a-z0-9-]{{1,64}})/[A-Za-z0-9_-]{{1,64}}\.md")
@@ -60,3 +69,30 @@ def sources_of(data: bytes) -> tuple[str, ...]:
     """The refs at the ends of a file's lines."""
     lines = data.decode("utf-8", "replace").splitlines()
     return tuple(dict.fromkeys(ref for line in lines for ref in refs_of(line)))
+
+
+def without_removed(data: bytes, refs: Refs) -> bytes | None:
+    """A skill's file without what only removed rollouts support; None if that is all.
+
+    What others support too loses the refs of those that were removed.
+    """
+    sources = sources_of(data)
+    left = refs.without_removed(sources)
+    if left == sources:
+        return data
+    if not left:
+        return None
+    document = parse_document(data.decode("utf-8", "surrogateescape"))
+    root = parse_part(document, source="before")
+    headings = [
+        part.heading for part in root.all_parts() if part.heading and part.items
+    ]
+    for part in root.all_parts():
+        stays = {item: refs.without_removed(item.refs) for item in part.items}
+        part.items = [item for item in part.items if stays[item] or not item.refs]
+        for item in part.items:
+            if stays[item] != item.refs:
+                item.set_refs(stays[item])
+    without_empty(root, may_go=headings)
+    text = "".join(line + end for line, end in render_part(root, "\n"))
+    return text.encode("utf-8", "surrogateescape")

@@ -294,7 +294,6 @@ def test_hooks_of_the_conversation_run_in_no_memory_job(
         ]
         for event in events
     }
-    write(workspace / ".openhands/hooks.json", log.name)
     config = HookConfig.from_dict({"hooks": hooks})
     llm = plays()
     talk(llm, workspace, "remember: it is so.", hook_config=config)

@@ -115,9 +115,7 @@ class Scripted:
     def _count(self) -> None:
         assert self.meter is not None
         self.meter.check()
-        self.meter.add(
-            calls=1, tokens=int(self.used["tokens"]), cost=self.used["cost"]
-        )
+        self.meter.add(calls=1, tokens=int(self.used["tokens"]), cost=self.used["cost"])
 
 
 class Diligent:

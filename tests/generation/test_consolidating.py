@@ -94,7 +94,9 @@ SHAPES: dict[str, bytes] = {
 LEFT: dict[str, str] = {
     "five lines": "- a\n- b\n- c\n- d\n- e\n",
     "another person's text": "# Theirs\n\n- not written by hand\n- nor this\n",
-    "reordered": generated("- new", above=["- and this", "- written by hand", "# Ours"]),
+    "reordered": generated(
+        "- new", above=["- and this", "- written by hand", "# Ours"]
+    ),
     "crlf": generated("- new", above=["# Ours", "- written by hand"]).replace(
         "\n", "\r\n"
     ),
@@ -170,7 +172,11 @@ def sixty_lines(desk: Desk) -> bytes:
 @pytest.mark.parametrize("known", [False, True], ids=["unknown", "known"])
 @pytest.mark.parametrize(
     "left",
-    ["- a\n- b\n- c\n- d\n- e\n", "", "I have tidied up the memory. All is well now.\n"],
+    [
+        "- a\n- b\n- c\n- d\n- e\n",
+        "",
+        "I have tidied up the memory. All is well now.\n",
+    ],
     ids=["five lines", "empty", "prose"],
 )
 def test_a_result_that_loses_most_facts_is_refused_and_kept_aside(
@@ -238,7 +244,11 @@ def test_an_edit_while_the_agent_works_survives(by_hand: Desk) -> None:
     assert outside(by_hand.index.read_bytes()).startswith(
         "# Ours\n\n- written by hand\n- and that\n"
     )
-    assert by_hand.facts == ["The team uses uv 0.9.", "Tests need Redis.", "Lint with ruff."]
+    assert by_hand.facts == [
+        "The team uses uv 0.9.",
+        "Tests need Redis.",
+        "Lint with ruff.",
+    ]
     entry = history_of(str(by_hand.memory))[0]
     undo(by_hand.files.place(INDEX), entry, now=by_hand.clock.now(), writer="undo")
     assert by_hand.facts == ["The team uses uv 0.9.", "Tests need Redis."]

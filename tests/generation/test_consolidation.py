@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 
 from openhands_memory.generation.consolidation import (
-    Verdict,
     consolidation_system,
     consolidation_task,
     is_writable,
-    judge,
     stage_files,
 )
-from openhands_memory.generation.raw_memory import Header, render_memory
+from openhands_memory.generation.judging import Verdict, judge
+from openhands_memory.generation.raw_memory import Header
 from openhands_memory.generation.selection import Consolidated, Selected, Selection
 from openhands_memory.layout import GENERATED_END as END
 from openhands_memory.layout import GENERATED_START as START
@@ -54,12 +53,11 @@ NEW, GROWN, OLD, GONE = (
     selected("dddd4444", 1),
 )
 SELECTION = Selection((NEW, GROWN, OLD), (NEW,), (GROWN,), (OLD,), (GONE,))
-BODIES = {
+RAWS = {
     "aaaa1111": "- Tests need Redis on port 6380: on the default port they hang.",
     "bbbb2222": "- The user wants commits in the imperative.",
     "cccc3333": "- The build needs Node 22.",
 }
-RAWS = {s.ref: render_memory(s.header, BODIES[s.ref]) for s in SELECTION.selected}
 
 
 def compare_with_golden(name: str, text: str) -> None:

@@ -35,9 +35,7 @@ PERSONS = "# Ours\n\n- written by hand\n- and this\n"
 
 
 @pytest.fixture(params=["an index", "no index"])
-def desk(
-    request: pytest.FixtureRequest, workspace: Path, project_index: Path
-) -> Desk:
+def desk(request: pytest.FixtureRequest, workspace: Path, project_index: Path) -> Desk:
     if request.param == "an index":
         project_index.write_text(PERSONS)
     return Desk(workspace)
@@ -174,7 +172,10 @@ def test_nothing_is_applied_while_memory_is_generated(desk: Desk) -> None:
     busy: list[BusyError] = []
 
     def meanwhile(stage: Stage) -> None:
-        with pytest.raises(BusyError) as caught, alone_in(desk.files.directory, seconds=0):
+        with (
+            pytest.raises(BusyError) as caught,
+            alone_in(desk.files.directory, seconds=0),
+        ):
             noting(stage)
         busy.append(caught.value)
         noting(stage)
