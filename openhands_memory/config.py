@@ -108,19 +108,28 @@ class MemoryReadConfig(_Settings):
 
 @dataclass(frozen=True, slots=True)
 class MemoryGenerateConfig(_Settings):
-    """What conversations leave behind (seed 003); off unless given.
+    """What conversations leave behind; off unless given (docs/generation.md).
+
+    The first seven are those of the OpenAI Agents SDK 0.22, with its defaults; the caps
+    and *review* are ours. Each cap is one of a single generation: of one close, or of
+    one run of ``openhands-memory generate``.
 
     Attributes:
-        max_raw_memories_for_consolidation: Newest raw memories considered; 1 to 4096.
-        phase_one_model: Model of extraction: a name or an ``LLM``; default the agent's.
+        max_raw_memories_for_consolidation: Raw memories that are consolidated, the
+            newest ones; 1 to 4096. Of older ones the index keeps nothing.
+        phase_one_model: Model of extraction: a name, which is reached with the agent's
+            key and address, or an ``LLM``. None is the agent's own model.
         phase_two_model: Model of consolidation, likewise.
-        phase_one_model_settings: Settings of the first model: an object or its fields.
-        phase_two_model_settings: Settings of the second.
-        extra_prompt: What to pay attention to, added to both prompts.
-        phase_two_max_turns: Model turns of one consolidation.
-        max_seconds, max_tokens, max_cost: Where the work stops (seconds, tokens, US
-            dollars).
-        review: Whether a result waits for a person's review.
+        phase_one_model_settings: Fields of the SDK's ``LLM`` that are set anew for
+            extraction: a dict, or an object with such attributes.
+        phase_two_model_settings: Those for consolidation.
+        extra_prompt: Text that is added to both prompts: what to pay attention to.
+        phase_two_max_turns: Answers of the model in one consolidation; at least 1.
+        max_seconds: Seconds that a close waits for memory at most.
+        max_tokens: Tokens, of input and output together, after which no call is made.
+        max_cost: US dollars after which no call is made, as far as the SDK knows the
+            price of the models.
+        review: Whether a result waits for ``openhands-memory review``.
     """
 
     max_raw_memories_for_consolidation: int = 256

@@ -187,14 +187,15 @@ ROOMS: Final[Mapping[str, Room]] = {
     "context.room": flow("options", "context.locate", "context.surroundings"),
     # Writing: what conversations leave behind. The text tools of `upkeep` are shared: a
     # generated part stands in a file that a person edits.
-    "generation.rollout": pure(
-        *("generation.shortening", "generation.window", "secrets")
+    "generation.rollout": pure("secrets", "generation.shortening"),
+    "generation.gathering": pure(
+        *("generation.rollout", "generation.shortening", "generation.window")
     ),
     "generation.shortening": pure(),
     "generation.window": pure("generation.shortening"),
     "generation.raw_memory": pure(),
     "generation.extraction": pure(
-        *("generation.raw_memory", "generation.rollout", "prompts", "sanitize")
+        *("generation.gathering", "generation.raw_memory", "prompts", "sanitize")
     ),
     "generation.selection": pure("generation.raw_memory"),
     "generation.stage": pure("errors"),
@@ -349,15 +350,19 @@ ROOMS: Final[Mapping[str, Room]] = {
         *("adapters.editor", "generation.models", "generation.stage"),
         outside=("openhands",),
     ),
+    "adapters.model_settings": edge(
+        "config", "errors", "sanitize", outside=("openhands", "pydantic")
+    ),
     "adapters.models": edge(
-        *("config", "errors", "sanitize", "secrets", "adapters.consolidator"),
+        *("config", "errors", "sanitize", "secrets"),
+        *("adapters.consolidator", "adapters.model_settings"),
         *("generation.meter", "generation.models", "generation.stage"),
         outside=("contextvars", "openhands", "pydantic", "queue", "threading"),
     ),
     "adapters.generating": edge(
         *(*GROUND, "secrets", "context.report", "context.room", "generation.*"),
         *("adapters.claims", "adapters.context", "adapters.events"),
-        *("adapters.known_secrets", "adapters.models"),
+        *("adapters.known_secrets", "adapters.model_settings", "adapters.models"),
         outside=("openhands", "pydantic", "threading", "time"),
         # It gives the clock to all of generation.
         calls=("now",),
@@ -534,7 +539,8 @@ def test_only_the_edges_know_the_sdk() -> None:
         *("adapters.binding", "adapters.claims", "adapters.context"),
         *("adapters.conversation", "adapters.demo", "adapters.editor"),
         *("adapters.events", "adapters.generating", "adapters.known_secrets"),
-        *("adapters.consolidator", "adapters.models", "commands.generate"),
+        *("adapters.consolidator", "adapters.model_settings", "adapters.models"),
+        "commands.generate",
     }
 
 

@@ -20,7 +20,8 @@ from openhands_memory.adapters.claims import claim, release
 from openhands_memory.adapters.context import warn
 from openhands_memory.adapters.events import segment_of
 from openhands_memory.adapters.known_secrets import secret_mask
-from openhands_memory.adapters.models import SdkModels, add_usage, check_models
+from openhands_memory.adapters.model_settings import check_models
+from openhands_memory.adapters.models import SdkModels, add_usage
 from openhands_memory.config import MemoryConfig, MemoryGenerateConfig
 from openhands_memory.context.report import Memory
 from openhands_memory.context.room import room_for_index

@@ -7,8 +7,7 @@ import contextvars
 import math
 import queue
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 from openhands.sdk import LLM, LocalConversation
@@ -19,12 +18,16 @@ from openhands.sdk.llm import (
     Metrics,
     TextContent,
 )
-from openhands.sdk.llm.exceptions import LLMContextWindowExceedError, LLMError
-from pydantic import BaseModel, SecretStr, ValidationError
+from openhands.sdk.llm.exceptions import LLMContextWindowExceedError
 
 from openhands_memory.adapters.consolidator import consolidator
+from openhands_memory.adapters.model_settings import (
+    CONSOLIDATION,
+    EXTRACTION,
+    keys_of,
+    model_of,
+)
 from openhands_memory.config import MemoryGenerateConfig
-from openhands_memory.errors import ConfigError, UnknownFieldError
 from openhands_memory.generation.meter import Meter
 from openhands_memory.generation.models import (
     Cap,
@@ -36,11 +39,7 @@ from openhands_memory.generation.stage import Stage
 from openhands_memory.sanitize import show_line
 from openhands_memory.secrets import mask_secrets
 
-__all__ = ["CONSOLIDATION", "EXTRACTION", "SdkModels", "add_usage", "check_models"]
-
-#: Under what their use is counted.
-EXTRACTION: Final = "memory-extraction"
-CONSOLIDATION: Final = "memory-consolidation"
+__all__ = ["SdkModels", "add_usage"]
 
 #: Tokens of a model whose limit nobody knows, the part of them that a rollout may take,
 #: and what the prompt around it needs. Text in English has about four characters a token.
@@ -54,20 +53,6 @@ _MOST_CHARS: Final = 600_000
 
 #: The longest that one call may take, whatever the settings say.
 _DAY_SECONDS: Final = 86_400.0
-#: At most this many attempts of a call, and seconds between them.
-_RETRIES: Final = {
-    "num_retries": 3,
-    "retry_min_wait": 2,
-    "retry_max_wait": 10,
-    "retry_multiplier": 2.0,
-}
-#: What belongs to a model and not to the key and address by which it is reached.
-_OF_ONE_MODEL: Final = (
-    *("api_mode", "capability_overrides", "custom_tokenizer", "input_cost_per_token"),
-    *("max_input_tokens", "max_output_tokens", "model_canonical_name"),
-    "output_cost_per_token",
-)
-
 #: Characters of a reason, and of what it is taken from.
 _REASON_CHARS: Final = 200
 _SCANNED_CHARS: Final = 4_000
@@ -94,10 +79,10 @@ class SdkModels:
         self._meter = meter
         self._mask = mask
         self._max_turns = config.phase_two_max_turns
-        self._extraction = _model_of(config, "phase_one", llm, EXTRACTION)
-        self._consolidation = _model_of(config, "phase_two", llm, CONSOLIDATION)
+        self._extraction = model_of(config, "phase_one", llm, EXTRACTION)
+        self._consolidation = model_of(config, "phase_two", llm, CONSOLIDATION)
         both = (self._extraction, self._consolidation)
-        self._keys = sorted({key for model in both for key in _keys_of(model)})
+        self._keys = sorted({key for model in both for key in keys_of(model)})
         self._asked: dict[str, LLM] = {}
 
     def metrics(self) -> dict[str, Metrics]:
@@ -205,16 +190,6 @@ class SdkModels:
         return kind(show_line(f"{name}: {first}" if first else name)[:_REASON_CHARS])
 
 
-def check_models(llm: LLM, config: MemoryGenerateConfig) -> None:
-    """See that there can be the two models, before anybody needs them.
-
-    Raises:
-        ConfigError: *config* asks for a model, or for settings, that cannot be.
-    """
-    _model_of(config, "phase_one", llm, EXTRACTION)
-    _model_of(config, "phase_two", llm, CONSOLIDATION)
-
-
 def add_usage(conversation: LocalConversation, models: SdkModels) -> None:
     """Let the stats of *conversation* show what *models* have used."""
     with conversation.state as state:
@@ -311,16 +286,6 @@ def _within[T](seconds: float, function: Callable[[], T]) -> T:
     return cast("T", result)
 
 
-def _problem_of(error: LLMError | ValidationError) -> str:
-    """What is wrong, without the values that are: they may be long, or secret."""
-    if isinstance(error, LLMError):
-        return show_line(str(error).partition("\n")[0])[:_REASON_CHARS]
-    return "; ".join(
-        show_line(f"{'.'.join(map(str, e['loc']))[:80]}: {e['msg']}")
-        for e in error.errors(include_input=False, include_url=False)[:5]
-    )
-
-
 def _says(role: Any, text: str) -> Message:
     return Message(role=role, content=[TextContent(text=text)])
 
@@ -345,96 +310,3 @@ def _has_price(llm: LLM) -> bool:
         return True
     info = cast("dict[str, Any]", cast("Any", llm).model_info or {})
     return info.get("input_cost_per_token") is not None
-
-
-# --- Settings ---------------------------------------------------------------------------
-
-
-def _model_of(config: MemoryGenerateConfig, phase: str, llm: LLM, usage_id: str) -> LLM:
-    """The model of *phase*: a copy that is metered by itself and fails soon."""
-    field = f"MemoryGenerateConfig.{phase}_model"
-    named: object = getattr(config, f"{phase}_model")
-    if not isinstance(named, LLM | str | None):
-        raise ConfigError(field, named, "must be a name or an LLM")
-    base = named if isinstance(named, LLM) else llm
-    update = _named(base, named) if isinstance(named, str) else {}
-    settings: object = getattr(config, f"{phase}_model_settings")
-    update |= _checked_settings(settings, base, f"{field}_settings")
-    try:
-        copy = base.model_copy(update=update)
-        bounds = {
-            name: min(getattr(copy, name), most) for name, most in _RETRIES.items()
-        }
-        # A subscription takes nothing but streams (SDK 1.58.2, requires_streaming).
-        own = {"usage_id": usage_id, "retry_listener": None}
-        own |= {"stream": copy.is_subscription}
-        copy = copy.model_copy(update=own | bounds)
-        copy.reset_metrics()
-        # The SDK works out what it knows of a model when it validates one.
-        return type(copy).model_validate(copy)
-    except (LLMError, ValidationError) as error:
-        problem = _problem_of(error)
-        raise ConfigError(field, update.get("model", base.model), problem) from None
-
-
-def _named(base: LLM, name: str) -> dict[str, Any]:
-    """What changes when *base* is to reach the model *name*."""
-    if name == base.model:
-        return {}
-    known = type(base).model_fields
-    return {"model": name} | {
-        field: known[field].get_default(call_default_factory=True)
-        for field in _OF_ONE_MODEL
-        if field in known
-    }
-
-
-def _checked_settings(settings: object, base: LLM, owner: str) -> dict[str, Any]:
-    """The fields of *settings* as the SDK takes them.
-
-    Raises:
-        UnknownFieldError: The SDK's LLM has no such field.
-        ConfigError: It has, but does not take the value.
-    """
-    given = _fields_of(settings)
-    given.pop("usage_id", None)  # memory's use is counted under ids of its own
-    for name in given:
-        if name not in LLM.model_fields:
-            raise UnknownFieldError(owner, name, LLM.model_fields)
-    if not given:
-        return {}
-    try:
-        checked = LLM.model_validate({"model": base.model, **given})
-    except (LLMError, ValidationError) as error:
-        # The names alone: a value may be a key.
-        raise ConfigError(owner, sorted(given), _problem_of(error)) from None
-    return {name: getattr(checked, name) for name in given}
-
-
-def _fields_of(settings: object) -> dict[str, Any]:
-    """What *settings* sets: an object's fields that are None are taken as not set."""
-    if settings is None:
-        return {}
-    if isinstance(settings, Mapping):
-        given = cast("Mapping[Any, Any]", settings)
-        return {str(name): value for name, value in given.items()}
-    if isinstance(settings, BaseModel):
-        return {n: v for n, v in settings if n in settings.model_fields_set}
-    if is_dataclass(settings):
-        names = [field.name for field in fields(settings)]
-    else:
-        names = [
-            name
-            for name in getattr(settings, "__dict__", ())
-            if not name.startswith("_")
-        ]
-    found = {name: getattr(settings, name) for name in names}
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _keys_of(llm: LLM) -> Iterator[str]:
-    """The values in *llm* that no message may show."""
-    for _, value in llm:
-        if isinstance(value, SecretStr) and value.get_secret_value():
-            yield value.get_secret_value()
-    yield from (value for value in (llm.extra_headers or {}).values() if len(value) > 7)

@@ -48,8 +48,8 @@ def _print(files: GeneratedFiles, forgotten: forgetting.Forgotten) -> None:
         # Without the lines that name the file.
         names = {"before": path, "after": path}
         for line in list(diff_lines(written, **names, around=0))[2:]:
-            if not line.startswith("@@"):
-                print(f"  {line}")
+            if line[1:].strip() and not line.startswith("@@"):
+                print(f"  {line[0]} {line[1:]}")
 
 
 def _remark(

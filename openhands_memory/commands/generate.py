@@ -230,8 +230,9 @@ def report_lines(report: "Generation", files: GeneratedFiles) -> Iterator[str]:
     yield f"extracted: {rollouts}, {report.empty} more with nothing worth keeping"
     for failure in report.failed:
         yield f"failed: {failure.rollout_id} ({failure.stage}): {failure.reason}"
-    if report.damaged_lines:
-        yield f"left out: {count(report.damaged_lines, 'damaged line')}"
+    for damage in report.damaged:
+        lines = ", ".join(map(str, damage.lines))
+        yield f"left out: damaged lines of {damage.rollout_id}: {lines}"
     yield f"index: {_INDEX[report.consolidated].format(path=files.memories_dir)}"
     if report.reason:
         yield f"  {report.reason}"

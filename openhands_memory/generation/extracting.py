@@ -25,6 +25,7 @@ from openhands_memory.generation.files import (
     keep_extracted,
     load_raw_memories,
 )
+from openhands_memory.generation.gathering import LINE_LIMIT, Gathered, gather
 from openhands_memory.generation.ledger import Ledger, State
 from openhands_memory.generation.models import (
     CapReachedError,
@@ -32,8 +33,7 @@ from openhands_memory.generation.models import (
     ModelCallError,
 )
 from openhands_memory.generation.raw_memory import Header, Kept, summary_name
-from openhands_memory.generation.report import Failure
-from openhands_memory.generation.rollout import LINE_LIMIT, Gathered, gather
+from openhands_memory.generation.report import Damage, Failure
 from openhands_memory.generation.state import save_ledger
 from openhands_memory.generation.work import Tally, Work
 from openhands_memory.layout import SUMMARIES, GeneratedFiles
@@ -130,7 +130,9 @@ def _extract(
     """Extract one rollout; None if that was done before, and only the ledger lost."""
     room = work.models.rollout_chars()
     gathered = _gather(work, rollout, room)
-    tally.damaged_lines += gathered.damaged_count
+    if gathered.damaged_count:
+        tally.damaged_lines += gathered.damaged_count
+        tally.damaged.append(Damage(rollout.rollout_id, gathered.damaged))
     if not gathered.segments:
         if gathered.damaged_count:
             return _Step("failed", "no line of it could be read", "file")

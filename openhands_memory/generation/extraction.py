@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple, cast
 
+from openhands_memory.generation.gathering import Gathered
 from openhands_memory.generation.raw_memory import Header
-from openhands_memory.generation.rollout import Gathered
 from openhands_memory.prompts import fill
 from openhands_memory.sanitize import neutralise, normalise_newlines, show_hidden
 

@@ -24,6 +24,7 @@ from openhands_memory.generation.parts import (
     parse_part,
     put_back,
     render_part,
+    take_out,
     without_empty,
 )
 from openhands_memory.generation.room import room_between, room_problem
@@ -259,8 +260,7 @@ def _keep_old(
         kept = rules.refs.without_removed(item.refs)
         if item not in gone and kept != item.refs:
             item.set_refs(kept)
-    for part in root.all_parts():
-        part.items = [item for item in part.items if item not in gone]
+    take_out(root, gone)
     if back:
         yield f"{len(back)} lines were put back: a person's, or with other support"
     if rules.written is None and len(lost) > len(back):

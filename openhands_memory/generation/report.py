@@ -7,7 +7,13 @@ from typing import Any, Literal, NamedTuple
 
 from openhands_memory.generation.models import Cap
 
-__all__ = ["NOTHING_GENERATED", "ConsolidationState", "Failure", "Generation"]
+__all__ = [
+    "NOTHING_GENERATED",
+    "ConsolidationState",
+    "Damage",
+    "Failure",
+    "Generation",
+]
 
 ConsolidationState = Literal["accepted", "refused", "proposed", "skipped", "none"]
 
@@ -20,12 +26,20 @@ class Failure(NamedTuple):
     reason: str
 
 
+class Damage(NamedTuple):
+    """Lines of a rollout that were no records: the numbers of the first of them."""
+
+    rollout_id: str
+    lines: tuple[int, ...]
+
+
 class Generation(NamedTuple):
     """The outcome of recording and generating.
 
     Attributes:
         recorded: Segments that were appended to rollouts.
         damaged_lines: Lines of the rollouts read that were no records.
+        damaged: Which lines of which rollouts those are.
         extracted: Rollouts whose raw memory and summary were written.
         empty: Rollouts in which nothing was worth keeping.
         failed: Rollouts that were not extracted, and why.
@@ -51,10 +65,15 @@ class Generation(NamedTuple):
     seconds: float = 0.0
     capped_by: Cap | None = None
     pending: int = 0
+    damaged: tuple[Damage, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The report as JSON has it; the names are stable."""
-        return {**self._asdict(), "failed": [f._asdict() for f in self.failed]}
+        return {
+            **self._asdict(),
+            "failed": [failure._asdict() for failure in self.failed],
+            "damaged": [d._asdict() for d in self.damaged],
+        }
 
 
 NOTHING_GENERATED = Generation()

@@ -7,7 +7,12 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from openhands_memory.generation.parts import parse_part, render_part, without_empty
+from openhands_memory.generation.parts import (
+    parse_part,
+    render_part,
+    take_out,
+    without_empty,
+)
 from openhands_memory.generation.support import Refs, refs_of, with_refs
 from openhands_memory.layout import SKILLS
 from openhands_memory.sanitize import show_line
@@ -84,15 +89,12 @@ def without_removed(data: bytes, refs: Refs) -> bytes | None:
         return None
     document = parse_document(data.decode("utf-8", "surrogateescape"))
     root = parse_part(document, source="before")
-    headings = [
-        part.heading for part in root.all_parts() if part.heading and part.items
-    ]
-    for part in root.all_parts():
-        stays = {item: refs.without_removed(item.refs) for item in part.items}
-        part.items = [item for item in part.items if stays[item] or not item.refs]
-        for item in part.items:
-            if stays[item] != item.refs:
-                item.set_refs(stays[item])
-    without_empty(root, may_go=headings)
+    bare = [p.heading for p in root.all_parts() if p.heading and not p.items]
+    stays = {item: refs.without_removed(item.refs) for item in root if item.refs}
+    take_out(root, frozenset(item for item, kept in stays.items() if not kept))
+    for item, kept in stays.items():
+        if kept and kept != item.refs:
+            item.set_refs(kept)
+    without_empty(root, may_go=(item for item in root if item not in bare))
     text = "".join(line + end for line, end in render_part(root, "\n"))
     return text.encode("utf-8", "surrogateescape")

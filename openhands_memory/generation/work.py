@@ -9,7 +9,12 @@ from typing import NamedTuple
 
 from openhands_memory.generation.meter import Meter
 from openhands_memory.generation.models import Cap, Models
-from openhands_memory.generation.report import ConsolidationState, Failure, Generation
+from openhands_memory.generation.report import (
+    ConsolidationState,
+    Damage,
+    Failure,
+    Generation,
+)
 from openhands_memory.layout import GeneratedFiles
 
 __all__ = ["Progress", "Tally", "Work", "no_progress"]
@@ -48,6 +53,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.damaged_lines = 0
+        self.damaged: list[Damage] = []
         self.extracted = 0
         self.empty = 0
         self.failed: list[Failure] = []
@@ -72,4 +78,5 @@ class Tally:
             seconds=round(meter.seconds, 3),
             capped_by=self.capped_by,
             pending=self.pending,
+            damaged=tuple(self.damaged),
         )

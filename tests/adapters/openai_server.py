@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
@@ -144,7 +145,8 @@ def scripted_server(
 ) -> Iterator[ScriptedServer]:
     """Serve *answers* until the block ends."""
     with ScriptedServer(answers, repeat=repeat, reports_usage=reports_usage) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        serve = partial(server.serve_forever, poll_interval=0.01)
+        thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         try:
             yield server

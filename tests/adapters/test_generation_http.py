@@ -12,6 +12,7 @@ from adapters.generation_kit import (
     generates,
     index_of,
     open_with,
+    plays,
     raws_of,
     rollouts,
     segments,

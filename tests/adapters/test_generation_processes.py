@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ TIMEOUT = 120
 
 
 @contextmanager
-def program(end: str, workspace: Path, text: str) -> Iterator[Process]:
+def program(end: str, workspace: Path, text: str) -> Generator[Process]:
     command = [sys.executable, str(Path(generation_program.__file__))]
     environment = {**os.environ, "LOG_LEVEL": "WARNING"}
     pipes: dict[str, Any] = dict.fromkeys(

@@ -44,12 +44,8 @@ from pydantic import SecretStr
 
 from openhands_memory.adapters.consolidator import REPEATS
 from openhands_memory.adapters.editor import StagedEditAction
-from openhands_memory.adapters.models import (
-    CONSOLIDATION,
-    EXTRACTION,
-    SdkModels,
-    add_usage,
-)
+from openhands_memory.adapters.model_settings import CONSOLIDATION, EXTRACTION
+from openhands_memory.adapters.models import SdkModels, add_usage
 from openhands_memory.config import MemoryGenerateConfig
 from openhands_memory.errors import ConfigError, UnknownFieldError
 from openhands_memory.generation.meter import Meter

@@ -1,40 +1,27 @@
-"""Rollouts on disk become raw memories and summaries: which, how often, and at what cost."""
+"""Rollouts on disk become raw memories and summaries: which, how often, at what cost."""
 
-import json
 import os
 import re
 import shutil
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
-from generation.kit import (
+from generation.kit import Caps, Desk, contents
+from generation.scripted import (
     NOTHING,
-    REGISTERED,
-    TOKEN,
-    Caps,
-    Desk,
     Scripted,
     answer,
-    contents,
-    mask,
     noting,
 )
 
-from openhands_memory.generation.models import ContextTooLongError, ModelCallError
+from openhands_memory.generation.models import (
+    ContextTooLongError,
+    ModelCallError,
+)
 from openhands_memory.generation.raw_memory import Header, Kept, parse_memory
-from openhands_memory.generation.report import Generation
 from openhands_memory.generation.state import load_ledger
 from openhands_memory.trust import state_directory
 
-#: What says that nothing was asked.
 NO_CALLS = 0
-
-
-@pytest.fixture
-def desk(workspace: Path) -> Desk:
-    return Desk(workspace)
 
 
 def raw(desk: Desk, rollout_id: str) -> Kept:
@@ -171,7 +158,19 @@ def test_the_newest_come_last_and_each_has_its_header(desk: Desk) -> None:
     )
 
 
+def test_an_earlier_summary_that_a_crash_left_is_swept(desk: Desk) -> None:
+    """It died between the new raw memory and the removal of the old summary."""
+    desk.record("a", "work")
+    desk.generate([answer(slug="new")], [noting])
+    new = desk.memory / "rollout_summaries" / "a_new.md"
+    (new.parent / "a_old.md").write_text(new.read_text().replace("new", "old"))
+    forget_state()
+    assert desk.generate().llm_calls == NO_CALLS
+    assert desk.summaries == ["a_new.md"]
+
+
 # --- Counts -----------------------------------------------------------------------------
+
 
 #: Replies of a first model, each with what it is (B39).
 REPLIES: dict[str, tuple[str, str]] = {
@@ -347,199 +346,3 @@ def test_after_a_stop_no_answer_is_written(desk: Desk) -> None:
     assert (report.capped_by, report.extracted) == ("seconds", 0)
     assert contents(desk.workspace) == before
     assert desk.generate([answer()] * 2, [noting]).extracted == 2
-
-
-# --- Secrets ----------------------------------------------------------------------------
-
-
-def test_no_secret_of_an_answer_reaches_a_file_a_name_or_a_report(desk: Desk) -> None:
-    desk.record("a", "work")
-    desk.record("b", "work")
-    said = answer(
-        f"- The token is {TOKEN}.\n- Say {REGISTERED} at the door.",
-        slug=f"deploy {TOKEN}",
-        summary=f"Used {TOKEN} and {REGISTERED}.",
-    )
-    wrong = f'{{"rollout_slug": "{TOKEN}", "{TOKEN}": "{REGISTERED}"'
-    report = desk.generate([said, wrong, wrong], [noting])
-    assert (report.extracted, len(report.failed)) == (1, 1)
-    assert "[secret: " in raw(desk, "a").body
-    told = json.dumps(report.as_dict()) + "".join(map(str, desk.workspace.rglob("*")))
-    everything = contents(desk.workspace, state_directory())
-    for secret in (TOKEN, TOKEN.lower(), REGISTERED):
-        assert secret not in told
-        assert not any(secret in path for path in everything)
-        assert not any(secret.encode() in data for data in everything.values())
-
-
-def test_a_secret_of_an_old_rollout_does_not_reach_the_model(desk: Desk) -> None:
-    """It was recorded before anybody knew that it is one."""
-    desk.record("a", f"the key is {TOKEN}", items=[{"output": {"k": [REGISTERED]}}])
-    models = Scripted([answer()], [noting])
-    desk.run(models)
-    assert "the key is [secret: " in models.asked[0][1]
-    assert TOKEN not in models.asked[0][1]
-    assert REGISTERED not in models.asked[0][1]
-
-
-# --- Hostile directories ----------------------------------------------------------------
-
-Link = Callable[[Path, str | Path], Path]
-
-
-def test_what_is_no_rollout_is_passed_over(
-    desk: Desk, link: Link, tmp_path: Path
-) -> None:
-    desk.record("good", "work")
-    line = (desk.sessions / "good.jsonl").read_bytes().replace(b"good", b"CANARY")
-    outside = tmp_path / "outside.jsonl"
-    outside.write_bytes(line)
-    link(desk.sessions / "link.jsonl", outside)
-    link(desk.sessions / "dangling.jsonl", "nowhere")
-    link(desk.sessions / "loop.jsonl", "loop.jsonl")
-    os.mkfifo(desk.sessions / "fifo.jsonl")
-    (desk.sessions / "directory.jsonl").mkdir()
-    names = ("with space.jsonl", "-dash.jsonl", ".hidden.jsonl", "..jsonl", "ü.jsonl")
-    for name in (*names, "con.jsonl", "new\nline.jsonl", "notes.txt", ".jsonl"):
-        (desk.sessions / name).write_bytes(line)
-    models = Scripted([answer()], [noting])
-    report = desk.run(models)
-    assert (report.extracted, report.failed, report.pending) == (1, (), 0)
-    assert desk.raw_memories == ["good"]
-    assert "CANARY" not in models.asked[0][1]
-
-
-def test_a_directory_of_rollouts_that_leads_out_is_not_read(
-    desk: Desk, link: Link, tmp_path: Path
-) -> None:
-    other = Desk(tmp_path / "other")
-    other.workspace.mkdir()
-    other.record("theirs", "work")
-    desk.memory.mkdir(parents=True)
-    link(desk.sessions, other.sessions)
-    report = desk.generate()
-    assert (report.consolidated, report.extracted) == ("skipped", 0)
-    assert "leads outside the workspace" in (report.reason or "")
-
-
-def test_summaries_that_would_be_written_elsewhere_are_not(
-    desk: Desk, link: Link, tmp_path: Path
-) -> None:
-    desk.record("a", "work")
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    link(desk.memory / "rollout_summaries", outside)
-    report = desk.generate([answer()])
-    assert [(f.rollout_id, f.stage) for f in report.failed] == [("a", "file")]
-    assert report.extracted == 0
-    assert desk.raw_memories == []
-    assert list(outside.iterdir()) == []
-
-
-def test_a_header_that_lies_replaces_no_other_file(desk: Desk) -> None:
-    """A summary that claims to be of another rollout is not that one's earlier one."""
-    desk.record("a", "work")
-    summaries = desk.memory / "rollout_summaries"
-    summaries.mkdir()
-    lies = {
-        "a_lies.md": "rollout_id: b\nupdated_at: x\nrollout_path: ../../etc/passwd\n"
-        "rollout_summary_file: ../../MEMORY.md\nterminal_state: x\n\n- body\n",
-        "a_none.md": "a person's own\n",
-        "ab_other.md": "rollout_id: ab\nupdated_at: x\nrollout_path: x\n"
-        "rollout_summary_file: x\nterminal_state: x\n\n- body\n",
-    }
-    for name, text in lies.items():
-        (summaries / name).write_text(text)
-    report = desk.generate([answer()], [noting])
-    assert report.extracted == 1
-    assert {n: (summaries / n).read_text() for n in lies} == lies
-    assert desk.summaries == sorted([*lies, "a_use-uv.md"])
-
-
-def test_an_earlier_summary_that_a_crash_left_is_swept(desk: Desk) -> None:
-    """It died between the new raw memory and the removal of the old summary."""
-    desk.record("a", "work")
-    desk.generate([answer(slug="new")], [noting])
-    new = desk.memory / "rollout_summaries" / "a_new.md"
-    (new.parent / "a_old.md").write_text(new.read_text().replace("new", "old"))
-    forget_state()
-    assert desk.generate().llm_calls == NO_CALLS
-    assert desk.summaries == ["a_new.md"]
-
-
-# --- Size -------------------------------------------------------------------------------
-
-
-def report_peak(desk: Desk, models: Scripted) -> tuple[Generation, float]:
-    """What came of it, and the megabytes that it took at its peak."""
-    import tracemalloc
-
-    tracemalloc.start()
-    try:
-        report = desk.run(models)
-        return report, tracemalloc.get_traced_memory()[1] / 1e6
-    finally:
-        tracemalloc.stop()
-
-
-def append_raw(desk: Desk, record: dict[str, Any]) -> bytes:
-    return json.dumps(record, ensure_ascii=False).encode() + b"\n"
-
-
-@pytest.mark.parametrize("letter", ["x", "é", "\N{SNAKE}"])
-def test_fifty_megabytes_in_many_lines_take_little_memory(
-    letter: str, desk: Desk
-) -> None:
-    output = f"{letter * 60}\n" * 60
-    outputs = ({"type": "function_call_output", "output": output},) * 16
-    desk.record("a", "the beginning", items=outputs)
-    file = desk.sessions / "a.jsonl"
-    line = file.read_bytes()
-    with file.open("ab") as rollout:
-        for _ in range(50_000_000 // len(line)):
-            rollout.write(line)
-    desk.record("a", "the end")
-    models = Scripted([answer()], [noting])
-    models.chars = 100_000
-    report, megabytes = report_peak(desk, models)
-    assert (report.extracted, report.damaged_lines) == (1, 0)
-    assert "the beginning" in models.asked[0][1]
-    assert "the end" in models.asked[0][1]
-    assert len(models.asked[0][1]) < 110_000
-    assert megabytes < 40
-
-
-def test_one_line_of_fifty_megabytes_is_left_out_and_takes_little_memory(
-    desk: Desk,
-) -> None:
-    desk.record("a", "the beginning")
-    with (desk.sessions / "a.jsonl").open("ab") as rollout:
-        rollout.write(b'{"updated_at":"')
-        for _ in range(50):
-            rollout.write(b"x" * 1_000_000)
-        rollout.write(b'"}\n')
-    desk.record("a", "the end")
-    models = Scripted([answer()], [noting])
-    report, megabytes = report_peak(desk, models)
-    assert (report.extracted, report.damaged_lines) == (1, 1)
-    assert "the end" in models.asked[0][1]
-    assert megabytes < 40
-
-
-def test_one_segment_of_the_largest_size_takes_little_memory(desk: Desk) -> None:
-    """Of another writer, that knows no limit: one text of eight megabytes."""
-    desk.record("a", "the beginning")
-    line = (desk.sessions / "a.jsonl").read_bytes()
-    text = f"\N{SNAKE}{'some words ' * 700_000}the end"
-    with (desk.sessions / "a.jsonl").open("ab") as rollout:
-        rollout.write(line.replace(b"the beginning", text.encode()))
-    models = Scripted([answer()], [noting])
-    models.chars = 100_000
-    report, megabytes = report_peak(desk, models)
-    assert (report.extracted, report.damaged_lines) == (1, 0)
-    assert "the end" in models.asked[0][1]
-    assert megabytes < 200
-
-
-def test_the_mask_is_the_one_that_is_given() -> None:
-    assert mask(REGISTERED) != REGISTERED

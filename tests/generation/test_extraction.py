@@ -20,13 +20,13 @@ from openhands_memory.generation.extraction import (
     repair_request,
     safe_slug,
 )
+from openhands_memory.generation.gathering import Gathered, gather
 from openhands_memory.generation.raw_memory import (
     Header,
     parse_memory,
     render_memory,
     summary_name,
 )
-from openhands_memory.generation.rollout import Gathered, gather
 from openhands_memory.hidden import HIDDEN
 from openhands_memory.secrets import mask_secrets
 

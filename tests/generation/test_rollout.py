@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openhands_memory.generation.gathering import Gathered, gather
 from openhands_memory.generation.rollout import (
     SEGMENT_BYTES,
-    Gathered,
     Segment,
     Terminal,
-    gather,
     is_safe_id,
     parse_segment,
     render_segment,

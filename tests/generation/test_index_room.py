@@ -1,0 +1,99 @@
+"""What consolidation writes is read whole, whatever else there is."""
+
+from pathlib import Path
+
+import pytest
+from generation.kit import Desk
+from generation.scripted import (
+    adding,
+    answer,
+    noting,
+)
+
+from openhands_memory.context.resolve import resolve_memory
+from openhands_memory.context.room import room_for_index
+from openhands_memory.generation.stage import Stage
+from openhands_memory.options import ReadOptions
+
+SHAPES = {}
+
+
+def filling(desk: Desk, room: int) -> list[str]:
+    """Facts that take all of the room that an empty index leaves, to the character."""
+    facts = [f"- Fact {n:03} {'x' * 60} [^a]" for n in range(room // 90)]
+    used = sum(len(fact) + 1 for fact in facts)
+    facts[-1] = facts[-1].replace("xx [", f"xx{'y' * (room + 1 - used)} [")
+    return facts
+
+
+@pytest.mark.parametrize("full", [False, True], ids=["no user tier", "full user tier"])
+@pytest.mark.parametrize("sandbox", [False, True], ids=["openhands", "sandbox"])
+def test_what_is_accepted_is_read_whole_and_a_character_more_is_refused(
+    sandbox: bool, full: bool, workspace: Path, user_index: Path
+) -> None:
+    desk = Desk(workspace, sandbox=sandbox)
+    options = ReadOptions(memories_dir="memories" if sandbox else None)
+    room = room_for_index(str(workspace), options)
+    if full:
+        user_index.write_text("- from the user tier, which is full\n" * 1000)
+    name = desk.files.index_name
+    facts = filling(desk, room)
+
+    def exactly(stage: Stage) -> None:
+        adding(*facts, index=name)(stage)
+        if sandbox:
+            noting(stage)
+
+    def one_more(stage: Stage) -> None:
+        adding(*facts[:-1], facts[-1].replace("y [", "yz ["), index=name)(stage)
+        if sandbox:
+            noting(stage)
+
+    desk.record("a", "work")
+    report = desk.generate([answer()], [one_more], room=room)
+    assert report.consolidated == "refused"
+    assert f"{room} are the most" in (report.reason or "")
+    report = desk.generate([], [exactly], room=room)
+    assert report.consolidated == "accepted", report.reason
+    memory = resolve_memory(workspace, config=options)
+    project = memory.tiers[-1]
+    assert (project.status, project.dropped_lines) == ("loaded", ())
+    for fact in facts:
+        assert fact in (memory.text or "")
+
+
+@pytest.mark.parametrize("person", ["hidden", "frames", "crlf", "bom", "mixed"])
+def test_the_person_and_the_agent_share_the_room(
+    person: str, desk: Desk, project_index: Path, user_index: Path
+) -> None:
+    """What is shown of a person's text may be longer than the text."""
+    user_index.write_text("- from the user tier, which is full\n" * 1000)
+    project_index.write_bytes(SHAPES[person] * 12)
+    room = room_for_index(str(desk.workspace), ReadOptions())
+    facts = [f"- Fact {n:03} {'x' * 20} [^a]" for n in range(200)]
+    desk.record("a", "work")
+    most = 0
+    for count in range(20, 120, 10):
+        report = desk.generate(
+            [answer()] if count == 20 else [], [adding(*facts[:count])], room=room
+        )
+        if report.consolidated != "accepted":
+            break
+        most = count
+        memory = resolve_memory(desk.workspace)
+        assert memory.tiers[-1].dropped_lines == (), count
+        desk.selection.unlink()
+    assert most >= 20
+
+
+def test_a_person_who_fills_the_room_is_told_and_loses_nothing(
+    desk: Desk, project_index: Path
+) -> None:
+    project_index.write_text("- by hand, and rather long at that\n" * 100)
+    before = project_index.read_bytes()
+    desk.record("a", "work")
+    report = desk.generate([answer()], [noting])
+    assert report.consolidated == "accepted"
+    assert "will not be loaded" in (report.reason or "")
+    assert project_index.read_bytes().startswith(before)
+    assert "One fact of all this." in (resolve_memory(desk.workspace).text or "")
