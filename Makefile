@@ -43,6 +43,7 @@ bench: environment ## measure loading, start-up, writing and search
 	@$(VENV)/bin/python benchmarks/loading.py
 	@$(VENV)/bin/python benchmarks/startup.py
 	@$(VENV)/bin/python benchmarks/writing.py
+	@$(VENV)/bin/python benchmarks/recording.py
 	@$(VENV)/bin/python benchmarks/search_speed.py
 
 clean: ## remove what the chores made

@@ -42,7 +42,9 @@ class _Settings:
 
 @dataclass(frozen=True, slots=True)
 class MemoryLayoutConfig(_Settings):
-    """Directories of the sandbox layout, relative to the workspace root (seed 003).
+    """Directories of the sandbox layout, relative to the workspace root.
+
+    Names and defaults are those of the OpenAI Agents SDK.
 
     Attributes: *memories_dir* holds ``memory_summary.md`` (injected) and ``MEMORY.md``
     (searched on demand); *sessions_dir* holds one JSONL file per rollout.
@@ -110,9 +112,9 @@ class MemoryReadConfig(_Settings):
 class MemoryGenerateConfig(_Settings):
     """What conversations leave behind; off unless given (docs/generation.md).
 
-    The first seven are those of the OpenAI Agents SDK 0.22, with its defaults; the caps
-    and *review* are ours. Each cap is one of a single generation: of one close, or of
-    one run of ``openhands-memory generate``.
+    The first seven are those of the OpenAI Agents SDK, with its defaults; the caps and
+    *review* are ours. Each cap is that of a single generation: of one close, or of one
+    run of ``openhands-memory generate``.
 
     Attributes:
         max_raw_memories_for_consolidation: Raw memories that are consolidated, the
@@ -125,7 +127,7 @@ class MemoryGenerateConfig(_Settings):
         phase_two_model_settings: Those for consolidation.
         extra_prompt: Text that is added to both prompts: what to pay attention to.
         phase_two_max_turns: Answers of the model in one consolidation; at least 1.
-        max_seconds: Seconds that a close waits for memory at most.
+        max_seconds: Seconds after which a close waits for memory no longer.
         max_tokens: Tokens, of input and output together, after which no call is made.
         max_cost: US dollars after which no call is made, as far as the SDK knows the
             price of the models.

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[1]
     [
         ("loading", ["10 GB, sparse", "two tiers", "load over floor"]),
         ("writing", ["| daily log, appended | 80 | 0 | 0 | 0 |", "by hand"]),
+        ("recording", ["| 0.1 | ", "read and write back"]),
         ("startup", ["python -c pass", "openhands-memory show", "import argparse"]),
     ],
 )

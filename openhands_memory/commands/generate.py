@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from openhands_memory.commands._arguments import (
 )
 from openhands_memory.commands._generation import add_layout, files_of, layout_of
 from openhands_memory.commands._words import count
-from openhands_memory.errors import MemoryToolError
+from openhands_memory.errors import MemoryToolError, SdkMissingError
 from openhands_memory.layout import GeneratedFiles
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
         price = _prices(model) if model and not planned.is_empty else None
         return _print_plan(planned, price, as_json=args.json)
     if planned.is_empty:
-        return _report_nothing(files, as_json=args.json)
+        return _report_nothing(planned, files, as_json=args.json)
     if not model:
         raise NoModelError
     report = _generate(args, files, model)
@@ -106,8 +107,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         for line in report_lines(report, files):
             print(line)
-    incomplete = report.failed or report.capped_by or report.consolidated == "refused"
-    return _INCOMPLETE if incomplete else _DONE
+    undone = report.consolidated in ("refused", "skipped")
+    return _INCOMPLETE if report.failed or report.capped_by or undone else _DONE
 
 
 def _generate(
@@ -146,9 +147,12 @@ def _config(args: argparse.Namespace) -> "MemoryConfig":
 
 
 def _prices(model: str) -> tuple[float, float] | None:
+    """What *model* costs; None if nobody knows, or the SDK is not there to ask."""
     _load_sdk()
-    from openhands_memory.adapters.generating import prices_of
-
+    try:
+        from openhands_memory.adapters.generating import prices_of
+    except SdkMissingError:
+        return None
     return prices_of(_llm(model))
 
 
@@ -175,30 +179,47 @@ class _Bar:
 
     def __init__(self, *, shown: bool) -> None:
         self._shown = shown
+        self._width = min(80, shutil.get_terminal_size().columns) - 1
 
     def __call__(self, done: int, total: int, what: str) -> None:
         if self._shown:
             filled = _BAR_WIDTH * done // max(1, total)
             bar = "#" * filled + "-" * (_BAR_WIDTH - filled)
             line = f"[{bar}] {done}/{total} {what}"
-            print(f"\r{line[:79]:79}", end="", file=sys.stderr, flush=True)
+            self._print(f"\r{line[: self._width]:{self._width}}")
 
     def clear(self) -> None:
         if self._shown:
-            print(f"\r{'':79}\r", end="", file=sys.stderr, flush=True)
+            self._print(f"\r{'':{self._width}}\r")
+
+    def _print(self, text: str) -> None:
+        print(text, end="", file=sys.stderr, flush=True)
 
 
 # --- What a person reads ----------------------------------------------------------------
 
 
-def _report_nothing(files: GeneratedFiles, *, as_json: bool) -> int:
+def _report_nothing(planned: "Plan", files: GeneratedFiles, *, as_json: bool) -> int:
     from openhands_memory.generation.report import NOTHING_GENERATED
 
     if as_json:
-        print_json(NOTHING_GENERATED.as_dict())
-    else:
+        state = "skipped" if planned.held else "none"
+        report = NOTHING_GENERATED._replace(consolidated=state, reason=planned.held)
+        print_json(report.as_dict())
+    elif not (planned.waiting or planned.held):
         print(f"nothing is pending in {files.sessions_dir} and {files.memories_dir}")
-    return _DONE
+    else:
+        _print_left(planned)
+    return _INCOMPLETE if planned.waiting or planned.held else _DONE
+
+
+def _print_left(planned: "Plan") -> None:
+    """What is not done, and why."""
+    if planned.waiting:
+        waiting = count(len(planned.waiting), "rollout")
+        print(f"not tried again: {waiting} that failed three times (--retry)")
+    if planned.held:
+        print(f"not consolidated: {planned.held}")
 
 
 def _print_plan(
@@ -211,9 +232,7 @@ def _print_plan(
     for rollout in planned.rollouts:
         size, tokens = count(rollout.size, "byte"), f"{rollout.tokens:,}"
         print(f"extract {rollout.rollout_id}: {size}, about {tokens} tokens")
-    if planned.waiting:
-        waiting = count(len(planned.waiting), "rollout")
-        print(f"not tried again: {waiting} that failed three times (--retry)")
+    _print_left(planned)
     if planned.consolidates:
         print(f"consolidate {planned.consolidates}")
     if planned.is_empty:

@@ -148,7 +148,8 @@ def consolidate(work: Work, ledger: Ledger, tally: Tally) -> None:
     if reason := why_held(work.files, ledger, pending):
         tally.consolidated, tally.reason = "skipped", reason
         return
-    work.progress(0, 1, "consolidating")
+    done = tally.extracted + tally.empty + len(tally.failed)
+    work.progress(done, done + 1, "consolidating")
     try:
         _consolidate(work, pending, tally)
     except CapReachedError as error:

@@ -75,7 +75,7 @@ def extract_pending(work: Work, ledger: Ledger, tally: Tally) -> Ledger:
     silent = 0
     for number, rollout in enumerate(todo):
         tally.pending = len(todo) - number
-        work.progress(number, len(todo), f"extracting {rollout.rollout_id}")
+        work.progress(number, len(todo) + 1, f"extracting {rollout.rollout_id}")
         calls = work.meter.calls
         try:
             step = _extract(work, rollout, kept.get(rollout.rollout_id), tally)

@@ -19,7 +19,12 @@ from generation.scripted import (
 
 from openhands_memory.generation.meter import Meter
 from openhands_memory.generation.models import Models
-from openhands_memory.generation.raw_memory import Header, render_memory
+from openhands_memory.generation.raw_memory import (
+    Header,
+    Kept,
+    parse_memory,
+    render_memory,
+)
 from openhands_memory.generation.report import Generation
 from openhands_memory.generation.rollout import Segment, Terminal
 from openhands_memory.generation.run import generate, record
@@ -162,6 +167,13 @@ class Desk:
     def raw_memories(self) -> list[str]:
         """Ids of the rollouts that have a raw memory."""
         return [n.removesuffix(".md") for n in _names(self.memory / "raw_memories")]
+
+    def raw(self, rollout_id: str) -> Kept:
+        """The raw memory of one rollout."""
+        path = self.memory / "raw_memories" / f"{rollout_id}.md"
+        kept = parse_memory(path.read_text(encoding="utf-8"))
+        assert kept, path
+        return kept
 
     @property
     def summaries(self) -> list[str]:

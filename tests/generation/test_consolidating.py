@@ -82,7 +82,7 @@ def test_rollouts_that_only_leave_need_no_model(by_hand: Desk) -> None:
     report = by_hand.generate(most=1)
     assert (report.consolidated, report.llm_calls) == ("accepted", 0)
     assert by_hand.facts == ["Tests need Redis."]
-    assert outside(by_hand.index.read_bytes()).startswith(PERSONS)
+    assert by_hand.index.read_text().startswith(PERSONS)
     assert by_hand.generate(most=1).consolidated == "none"
 
 

@@ -17,18 +17,11 @@ from openhands_memory.generation.models import (
     ContextTooLongError,
     ModelCallError,
 )
-from openhands_memory.generation.raw_memory import Header, Kept, parse_memory
+from openhands_memory.generation.raw_memory import Header
 from openhands_memory.generation.state import load_ledger
 from openhands_memory.trust import state_directory
 
 NO_CALLS = 0
-
-
-def raw(desk: Desk, rollout_id: str) -> Kept:
-    text = (desk.memory / "raw_memories" / f"{rollout_id}.md").read_text()
-    kept = parse_memory(text)
-    assert kept
-    return kept
 
 
 def forget_state() -> None:
@@ -73,7 +66,7 @@ def test_a_rollout_that_has_grown_is_extracted_once_more(
     assert (report.extracted, report.llm_calls) == (1, 2)
     assert "use uv" in models.asked[0][1]
     assert "no, use pixi" in models.asked[0][1]
-    assert raw(desk, "a").body == "- The team uses pixi."
+    assert desk.raw("a").body == "- The team uses pixi."
     assert desk.summaries == ["a_pixi.md"]
     assert desk.generate().llm_calls == NO_CALLS
 
@@ -87,7 +80,7 @@ def test_what_grows_while_it_is_read_is_extracted_in_the_end(desk: Desk) -> None
 
     desk.generate([says_while_it_grows], [noting])
     desk.generate([answer("- pixi")], [noting])
-    assert raw(desk, "a").body == "- pixi"
+    assert desk.raw("a").body == "- pixi"
     assert desk.generate().llm_calls == NO_CALLS
 
 
@@ -135,7 +128,7 @@ def test_what_a_rollout_was_worth_it_still_is_when_it_grows(desk: Desk) -> None:
     desk.record("a", "thanks")
     report = desk.generate([NOTHING])
     assert (report.empty, report.consolidated) == (1, "none")
-    assert raw(desk, "a").body == "- The team uses uv, not pip."
+    assert desk.raw("a").body == "- The team uses uv, not pip."
     assert desk.summaries == ["a_use-uv.md"]
     forget_state()
     assert desk.generate().llm_calls == NO_CALLS
@@ -149,7 +142,7 @@ def test_the_newest_come_last_and_each_has_its_header(desk: Desk) -> None:
     models = Scripted([answer(slug="first"), answer(slug="second")], [noting])
     desk.run(models)
     assert ["one" in models.asked[0][1], "two" in models.asked[1][1]] == [True, True]
-    assert raw(desk, "a").header == Header(
+    assert desk.raw("a").header == Header(
         "a",
         "2026-11-30T12:00:02+00:00",
         ".openhands/memory/sessions/a.jsonl",

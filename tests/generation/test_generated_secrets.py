@@ -14,18 +14,10 @@ from generation.scripted import (
     noting,
 )
 
-from openhands_memory.generation.raw_memory import Kept, parse_memory
 from openhands_memory.generation.stage import Stage
 from openhands_memory.trust import state_directory
 
 # --- Extraction -------------------------------------------------------------------------
-
-
-def raw(desk: Desk, rollout_id: str) -> Kept:
-    text = (desk.memory / "raw_memories" / f"{rollout_id}.md").read_text()
-    kept = parse_memory(text)
-    assert kept
-    return kept
 
 
 def test_no_secret_of_an_answer_reaches_a_file_a_name_or_a_report(desk: Desk) -> None:
@@ -39,7 +31,7 @@ def test_no_secret_of_an_answer_reaches_a_file_a_name_or_a_report(desk: Desk) ->
     wrong = f'{{"rollout_slug": "{TOKEN}", "{TOKEN}": "{REGISTERED}"'
     report = desk.generate([said, wrong, wrong], [noting])
     assert (report.extracted, len(report.failed)) == (1, 1)
-    assert "[secret: " in raw(desk, "a").body
+    assert "[secret: " in desk.raw("a").body
     told = json.dumps(report.as_dict()) + "".join(map(str, desk.workspace.rglob("*")))
     everything = contents(desk.workspace, state_directory())
     for secret in (TOKEN, TOKEN.lower(), REGISTERED):
@@ -99,7 +91,6 @@ def every_text(value: object) -> list[str]:
 
 
 def decode(text: str) -> bytes:
-
     try:
         return base64.b64decode(text, validate=True)
     except ValueError:

@@ -14,7 +14,6 @@ from generation.scripted import (
 )
 
 from openhands_memory.generation.report import Generation
-from openhands_memory.generation.run import generate
 from openhands_memory.generation.stage import Stage
 
 Link = Callable[[Path, str | Path], Path]
@@ -173,42 +172,37 @@ def test_a_damaged_raw_memory_is_made_anew_from_its_rollout(
 # --- Directories ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name", ["raw_memories", "rollout_summaries", "skills", "raw_memories.md", INDEX]
-)
+LINKED = {
+    "raw_memories": "skipped",
+    "rollout_summaries": "none",
+    "skills": "skipped",
+    "raw_memories.md": "refused",
+    INDEX: "skipped",
+}
+
+
+@pytest.mark.parametrize("name", LINKED)
 def test_what_leads_out_of_the_workspace_is_neither_read_nor_written(
     name: str, by_hand: Desk, link: Link, tmp_path: Path
 ) -> None:
     by_hand.record("a", "work")
-    outside = tmp_path / "outside"
-    Desk(outside).put_raw("theirs", 1, "- CANARY")
-    theirs = Desk(outside).memory
-    (theirs / "skills" / "deploy").mkdir(parents=True)
-    (theirs / "skills" / "deploy" / "SKILL.md").write_text("CANARY\n")
-    for file in ("raw_memories.md", INDEX):
-        (theirs / file).write_text("- CANARY\n")
-    before = contents(outside)
-    if name == INDEX:
-        by_hand.index.unlink()
-    link(by_hand.memory / name, theirs / name)
-    models = Scripted([answer()] if name in ("raw_memories.md", INDEX) else [])
-    if name == "rollout_summaries":
-        models.answers.append(answer())
-    report = run_whatever_is_asked(by_hand, models)
-    assert report.consolidated in ("skipped", "refused")
+    outside = Desk(tmp_path / "outside")
+    outside.put_raw("theirs", 1, "- CANARY")
+    (outside.memory / "skills" / "deploy").mkdir(parents=True)
+    for file in ("skills/deploy/SKILL.md", "raw_memories.md", INDEX):
+        (outside.memory / file).write_text("- CANARY\n")
+    before = contents(outside.workspace)
+    by_hand.index.unlink()
+    link(by_hand.memory / name, outside.memory / name)
+    models = Scripted([answer()] if name != "raw_memories" else [])
+    report = by_hand.run(models)
+    assert report.consolidated == LINKED[name]
     told = f"{report.reason} {report.failed}"
     assert "leads outside the workspace" in told or "is a link" in told
-    assert contents(outside) == before
-    asked = "".join(f"{system}{user}" for system, user in models.asked + models.tasks)
-    assert "CANARY" not in asked
-    link_itself = by_hand.memory / name
-    assert link_itself.is_symlink()
-
-
-def run_whatever_is_asked(desk: Desk, models: Scripted) -> Generation:
-    """Generate; answers that nobody asked for are left."""
-    models.meter = desk.meter()
-    return generate(desk.work(models, models.meter))
+    assert contents(outside.workspace) == before
+    assert (by_hand.memory / name).is_symlink()
+    asked = (*models.asked, *models.tasks)
+    assert not any("CANARY" in text for texts in asked for text in texts)
 
 
 @pytest.mark.parametrize("name", ["with space.md", "-x.md", "..md", "a.txt", "ü.md"])
@@ -244,9 +238,7 @@ def test_paths_in_a_header_lead_nowhere(desk: Desk, tmp_path: Path) -> None:
 
     models = Scripted([], [look])
     assert desk.run(models).consolidated == "accepted"
-    assert seen == [INDEX, "raw_memories.md", "raw_memories/evil.md"] or sorted(
-        seen
-    ) == sorted([INDEX, "raw_memories.md", "raw_memories/evil.md"])
+    assert sorted(seen) == [INDEX, "raw_memories.md", "raw_memories/evil.md"]
     assert "CANARY" not in models.tasks[0][1]
     (desk.memory / "raw_memories" / "evil.md").unlink()
     desk.generate()

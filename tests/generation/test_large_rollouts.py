@@ -1,6 +1,5 @@
 """A rollout of fifty megabytes is extracted in little memory."""
 
-import json
 import tracemalloc
 
 import pytest
@@ -16,17 +15,12 @@ from openhands_memory.generation.report import Generation
 
 def report_peak(desk: Desk, models: Scripted) -> tuple[Generation, float]:
     """What came of it, and the megabytes that it took at its peak."""
-
     tracemalloc.start()
     try:
         report = desk.run(models)
         return report, tracemalloc.get_traced_memory()[1] / 1e6
     finally:
         tracemalloc.stop()
-
-
-def append_raw(desk: Desk, record: dict[str, Any]) -> bytes:
-    return json.dumps(record, ensure_ascii=False).encode() + b"\n"
 
 
 @pytest.mark.parametrize("letter", ["x", "é", "\N{SNAKE}"])

@@ -3,16 +3,8 @@
 from pathlib import Path
 
 import pytest
-from generation.kit import (
-    INDEX,
-    SANDBOX_INDEX,
-    Desk,
-    Scripted,
-    adding,
-    answer,
-    contents,
-    noting,
-)
+from generation.kit import PERSONS, Desk, contents
+from generation.scripted import INDEX, SANDBOX_INDEX, Scripted, adding, answer, noting
 
 from openhands_memory.errors import MemoryFileError
 from openhands_memory.generation.placing import ChangedMeanwhileError
@@ -30,8 +22,6 @@ from openhands_memory.generation.state import (
 )
 from openhands_memory.trust import state_directory
 from openhands_memory.upkeep.change import history_of, undo
-
-PERSONS = "# Ours\n\n- written by hand\n- and this\n"
 
 
 @pytest.fixture(params=["an index", "no index"])

@@ -10,16 +10,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
-from generation.kit import (
-    SANDBOX_INDEX,
-    Caps,
-    Desk,
-    Diligent,
-    adding,
-    answer,
-    contents,
-    noting,
-)
+from generation.kit import Caps, Desk, contents
+from generation.scripted import SANDBOX_INDEX, Diligent, adding, answer, noting
 
 from openhands_memory.context.resolve import resolve_memory
 from openhands_memory.errors import MemoryFileError
@@ -31,11 +23,6 @@ from openhands_memory.trust import state_directory
 
 NO_CALLS = 0
 FORK = multiprocessing.get_context("fork")
-
-
-@pytest.fixture
-def desk(workspace: Path) -> Desk:
-    return Desk(workspace)
 
 
 # --- Record -----------------------------------------------------------------------------
