@@ -6,7 +6,7 @@ run, and nothing is written, not even the index.
 """
 
 import os
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from openhands_memory import store
 
@@ -49,12 +49,16 @@ def ask_git(path: str) -> GitFacts:
     return GitFacts(bool(listed), (last or None) if listed else None)
 
 
-def takes_in(path: str) -> bool:
-    """Whether git has *path*, or would take it with all that is not ignored."""
+def takes_in(path: str) -> Literal["tracked", "not ignored"] | None:
+    """Whether git has something of *path*, or would take it with all there is."""
     if not _is_in_repository(path):
-        return False
-    which = ("--cached", "--others", "--exclude-standard")
-    return bool(_answer(_start(path, "ls-files", *which, "--")))
+        return None
+    which = ("-t", "--cached", "--others", "--exclude-standard")
+    found = _answer(_start(path, "ls-files", *which, "--"))
+    if not found:
+        return None
+    is_new = all(line.startswith("?") for line in found.splitlines())
+    return "not ignored" if is_new else "tracked"
 
 
 def last_commit_date(path: str) -> str | None:

@@ -1,17 +1,28 @@
-"""The README is true: its programs run, its commands exist and print what it says."""
+"""The docs are true: programs run, commands exist and print what the README says."""
 
 import itertools
 import re
 import shlex
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+from openhands_memory import MemoryGenerateConfig
 from openhands_memory.cli import COMMANDS, main
+from openhands_memory.generation.report import Generation
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
-PROGRAMS = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+GENERATION = (ROOT / "docs" / "generation.md").read_text()
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PROGRAMS = [
+    pytest.param(program, id=f"{page.stem}-{number}")
+    for page in PAGES
+    for number, program in enumerate(
+        re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    )
+]
 SESSIONS = re.findall(r"^```console\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
 
@@ -30,13 +41,13 @@ ALL_COMMANDS = [pair for session in SESSIONS for pair in commands_of(session)]
 FIRST_SESSION = next(s for s in SESSIONS if "init --share" in s)
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
-def test_a_program_in_the_readme_runs(
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_program_in_the_docs_runs(
     program: str, memory_home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("openhands.sdk", reason="the README's programs need the SDK")
+    pytest.importorskip("openhands.sdk", reason="the programs of the docs need the SDK")
     monkeypatch.chdir(workspace)
-    exec(compile(program, "README.md", "exec"), {})
+    exec(compile(program, "docs", "exec"), {})
 
 
 def test_the_first_session_in_the_readme_works(
@@ -72,8 +83,22 @@ def test_the_readme_names_every_command_and_no_other() -> None:
     assert {shlex.split(command)[1] for command, _ in ALL_COMMANDS} == set(COMMANDS)
 
 
+def test_every_setting_and_every_count_of_generation_is_explained() -> None:
+    names = [*Generation._fields, *(f.name for f in fields(MemoryGenerateConfig))]
+    explained = re.findall(r"`([a-z_]+)`|\b([a-z_]+)=", GENERATION)
+    assert set(names) <= {name for pair in explained for name in pair}
+
+
+def test_the_caps_that_the_docs_name_are_the_defaults() -> None:
+    found = re.findall(r"^\| `(\w+)` \| ([\d.,]+) \|", GENERATION, re.MULTILINE)
+    caps = {name: float(value.replace(",", "")) for name, value in found}
+    given = MemoryGenerateConfig()
+    assert caps == {name: getattr(given, name) for name in caps}
+    assert len(caps) == 4
+
+
 def test_every_file_that_the_docs_link_to_exists() -> None:
-    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+    for page in PAGES:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 

@@ -26,10 +26,12 @@ from openhands_memory.config import MemoryConfig, MemoryGenerateConfig
 from openhands_memory.context.report import Memory
 from openhands_memory.context.room import room_for_index
 from openhands_memory.errors import ConfigError, MemoryFileError, MemoryToolError
+from openhands_memory.generation.extracting import pending_rollouts
 from openhands_memory.generation.meter import Meter
 from openhands_memory.generation.models import CapReachedError
 from openhands_memory.generation.report import NOTHING_GENERATED, Generation
 from openhands_memory.generation.run import generate, record
+from openhands_memory.generation.state import load_ledger
 from openhands_memory.generation.work import Progress, Tally, Work, no_progress
 from openhands_memory.layout import GeneratedFiles, generated_files
 from openhands_memory.options import ReadOptions
@@ -216,7 +218,10 @@ class Generating:
 
     def _skipped(self, reason: str) -> Generation:
         warn(reason)
-        return self.report._replace(consolidated="skipped", reason=reason)
+        pending = pending_rollouts(self.files, load_ledger(self.files.directory))
+        return self.report._replace(
+            consolidated="skipped", reason=reason, pending=len(pending)
+        )
 
 
 def _work_off(work: Work, tally: Tally, done: threading.Event) -> None:

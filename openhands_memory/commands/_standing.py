@@ -66,8 +66,14 @@ def _labelled(standing: Standing) -> Iterator[tuple[str, str]]:
 def standing_hint(files: GeneratedFiles, standing: Standing) -> str | None:
     """What to do where whole conversations could be committed."""
     directory = _sessions(files)
-    if not standing.rollouts or not takes_in(directory):
+    taken = takes_in(directory) if standing.rollouts else None
+    if taken is None:
         return None
+    if taken == "tracked":
+        return (
+            f"git tracks {directory}, which holds whole conversations: "
+            f"'git rm -r --cached {files.sessions_dir}' takes them out of the next commit"
+        )
     remedy = f"add the line /{files.sessions_dir}/ to .gitignore"
     if files.memories_dir == PROJECT_MEMORY_DIR:
         remedy = "'openhands-memory init --share', or --private, writes a .gitignore"

@@ -122,6 +122,10 @@ def _generate(
         return generate_pending(
             files, _llm(model), _config(args), retry=args.retry, progress=bar
         )
+    except KeyboardInterrupt:
+        bar.clear()
+        print("stopped; what is not done is still pending", file=sys.stderr)
+        raise
     finally:
         bar.clear()
 
@@ -167,8 +171,11 @@ def _llm(model: str) -> "LLM":
 
 
 def _load_sdk() -> None:
-    """Say what takes so long, and let the SDK say nothing while it is imported."""
-    os.environ.setdefault("LOG_LEVEL", "ERROR")
+    """Say what takes so long, and let the SDK say nothing of its own."""
+    import warnings  # late: without a model there is nothing to warn of
+
+    warnings.simplefilter("ignore")  # one of them is that a model has no known price
+    os.environ.setdefault("LOG_LEVEL", "CRITICAL")  # what fails, the report tells
     os.environ.setdefault("OPENHANDS_SUPPRESS_BANNER", "1")
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     print("loading the OpenHands SDK, which takes some seconds ...", file=sys.stderr)
@@ -236,7 +243,7 @@ def _print_plan(
     if planned.consolidates:
         print(f"consolidate {planned.consolidates}")
     if planned.is_empty:
-        print("nothing is pending")
+        print("nothing to do now")
         return _DONE
     known = "cost unknown" if cost is None else f"about {cost:.2f} US dollars"
     print(f"in all about {planned.tokens:,} tokens, {known}; nothing was sent")
@@ -248,7 +255,8 @@ def report_lines(report: "Generation", files: GeneratedFiles) -> Iterator[str]:
     rollouts = count(report.extracted, "rollout")
     yield f"extracted: {rollouts}, {report.empty} more with nothing worth keeping"
     for failure in report.failed:
-        yield f"failed: {failure.rollout_id} ({failure.stage}): {failure.reason}"
+        yield f"failed: {failure.rollout_id} ({failure.stage})"
+        yield f"  {failure.reason}"
     for damage in report.damaged:
         lines = ", ".join(map(str, damage.lines))
         yield f"left out: damaged lines of {damage.rollout_id}: {lines}"

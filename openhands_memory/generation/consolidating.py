@@ -31,6 +31,7 @@ from openhands_memory.generation.placing import settle, still_fits
 from openhands_memory.generation.raw_memory import Kept, render_memory
 from openhands_memory.generation.selection import (
     Consolidated,
+    Selected,
     Selection,
     render_consolidated,
     render_merged,
@@ -77,7 +78,8 @@ class Pending(NamedTuple):
 
     Attributes: *raws* are all raw memories by rollout id; *before* are the files that
     may change, by path; *key* names the selection; *damaged* are removed raw memories
-    that are there, and cannot be understood any more.
+    that are there, and cannot be understood any more; *elsewhere* are selected ones that
+    were never here: they came with a clone, and so did what they support.
     """
 
     last: Consolidated
@@ -86,9 +88,10 @@ class Pending(NamedTuple):
     before: Mapping[str, bytes | None]
     key: str
     damaged: tuple[str, ...] = ()
+    elsewhere: tuple[Selected, ...] = ()
 
 
-def find_pending(files: GeneratedFiles, *, most: int) -> Pending:
+def find_pending(files: GeneratedFiles, ledger: Ledger, *, most: int) -> Pending:
     """What differs from the last consolidation.
 
     Where an index is missing, and a person wants one, all raw memories are new to it.
@@ -104,10 +107,13 @@ def find_pending(files: GeneratedFiles, *, most: int) -> Pending:
         since = last._replace(selected=(), written=None)
     headers = {i: kept.header for i, kept in raws.items()}
     digests = {i: digest(kept) for i, kept in raws.items()}
-    selection = select(headers, digests, cap=most, last=since)
     lost = damaged_raw_memories(files)
-    damaged = (s.rollout_id for s in selection.removed if s.rollout_id in lost)
-    return Pending(since, selection, raws, before, _key(selection), tuple(damaged))
+    here = raws.keys() | lost | ledger.rollouts.keys()
+    elsewhere = tuple(s for s in since.selected if s.rollout_id not in here)
+    ours = tuple(s for s in since.selected if s.rollout_id in here)
+    selection = select(headers, digests, cap=most, last=since._replace(selected=ours))
+    damaged = tuple(s.rollout_id for s in selection.removed if s.rollout_id in lost)
+    return Pending(since, selection, raws, before, _key(selection), damaged, elsewhere)
 
 
 def _key(selection: Selection) -> str:
@@ -141,7 +147,7 @@ def consolidate(work: Work, ledger: Ledger, tally: Tally) -> None:
         CapReachedError: A cap is reached; memory is as it was.
         MemoryFileError: What it starts from could not be read.
     """
-    pending = find_pending(work.files, most=work.most)
+    pending = find_pending(work.files, ledger, most=work.most)
     if not pending.selection.differs:
         _settle(work.files)
         return
@@ -203,7 +209,10 @@ def _consolidate(work: Work, pending: Pending, tally: Tally) -> None:
 
 def _recorded(work: Work, pending: Pending, verdict: Verdict) -> str:
     done = Consolidated(
-        pending.selection.selected, verdict.written, verdict.unwanted, verdict.skills
+        (*pending.selection.selected, *pending.elsewhere),
+        verdict.written,
+        verdict.unwanted,
+        verdict.skills,
     )
     return render_consolidated(done, now=work.now())
 

@@ -74,6 +74,9 @@ def find_rollouts(files: GeneratedFiles) -> list[Rollout]:
             stat = store.stat_file(place)
         except (FileNotFoundError, FileRefusedError):
             continue
+        except OSError:  # told by who extracts it, at the cost of this one only
+            found.append(Rollout(rollout_id, place, 0, 0))
+            continue
         found.append(Rollout(rollout_id, place, stat.size, stat.modified_ns))
     return sorted(found, key=lambda r: (r.modified_ns, r.rollout_id))
 

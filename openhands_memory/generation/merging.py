@@ -106,6 +106,7 @@ def merge(before: bytes | None, shown: str, after: str, *, rules: Rules) -> Merg
     if len(lines) != len(marked.document.lines):
         lines = parse_document(show_file(before, rules.mask)).lines
     old = _Old(marked, lines, rules)
+    rules = rules._replace(refs=rules.refs.with_others(old.refs))
     root = read_agents_part(parse_document(safe(after, rules.mask)), old.persons)
     found = match_old(root, old.root, rules.refs)
     notes = [
@@ -152,6 +153,11 @@ class _Old:
             if part.heading and (part.heading.is_kept or not (part.items or part.parts))
         )
         self.unwanted = self._unwanted(rules)
+
+    @property
+    def refs(self) -> Iterator[str]:
+        """All refs that stand in the generated part."""
+        return (ref for refs in self.facts.values() for ref in refs)
 
     def _unwanted(self, rules: Rules) -> frozenset[str]:
         start = digest_of(rules.name, "fact", "").rpartition(":")[0]
@@ -262,12 +268,16 @@ def _keep_old(
             item.set_refs(kept)
     take_out(root, gone)
     if back:
-        yield f"{len(back)} lines were put back: a person's, or with other support"
+        yield f"put back: {_count(back)} of a person's, or with other support"
     if rules.written is None and len(lost) > len(back):
         yield (
-            f"{len(lost) - len(back)} lines were changed or removed; whether a person had "
-            "edited them is not known"
+            f"changed or removed: {_count(lost - back)}; whether a person had edited any "
+            "of that is not known"
         )
+
+
+def _count(items: Collection[Item]) -> str:
+    return "1 line" if len(items) == 1 else f"{len(items)} lines"
 
 
 def _lost_support(item: Item, rules: Rules) -> bool:

@@ -64,7 +64,7 @@ class Plan(NamedTuple):
     def cost(self, price: tuple[float, float] | None) -> float | None:
         """US dollars, for the *price* of a token in and a token out."""
         if price is None:
-            return None
+            return None if self.tokens else 0.0
         return self.tokens_in * price[0] + self.tokens_out * price[1]
 
     def as_dict(self) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def plan(files: GeneratedFiles, *, retry: bool = False, most: int = _MOST) -> Pl
     rollouts = tuple(
         PlannedRollout(r.rollout_id, r.size, _tokens_of(r.size)) for r in todo
     )
-    pending = find_pending(files, most=most)
+    pending = find_pending(files, ledger, most=most)
     held = None
     if pending.selection.differs and not rollouts:
         held = why_held(files, ledger, pending)

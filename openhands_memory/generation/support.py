@@ -84,6 +84,11 @@ class Refs(NamedTuple):
         found = (_resolve(ref, self.selected) for ref in refs)
         return tuple(dict.fromkeys(ref for ref in found if ref))
 
+    def with_others(self, refs: Iterable[str]) -> "Refs":
+        """These, and those of *refs* that nobody here knows: they came with a clone."""
+        others = {ref: ref for ref in self.unknown(refs)}
+        return self._replace(selected={**self.selected, **others})
+
     def unknown(self, refs: Iterable[str]) -> tuple[str, ...]:
         """Those of *refs* that no rollout has."""
         return tuple(r for r in refs if not self.known((r,)) and not self.is_removed(r))

@@ -2,8 +2,10 @@
 
 import json
 import re
+import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, Final, Literal, cast
@@ -28,9 +30,10 @@ TOKENS: Final = 110
 COST: Final = 0.01
 
 Part = Literal["chat", "extraction", "consolidation"]
-Reply = Message | BaseException | Callable[[Sequence[Message]], Message]
+Answer = Callable[[Sequence[Message]], Message]
+Reply = Message | BaseException | Answer
 #: Replies in their order, or what replies whatever comes.
-Script = Iterable[Reply] | Callable[[Sequence[Message]], Message]
+Script = Iterable[Reply] | Answer
 
 _PROMPTS: Final[dict[Part, str]] = {
     "extraction": extraction_system(None).partition(".")[0],
@@ -47,12 +50,14 @@ class ScriptedLLM(TestLLM):
     A script that has run out raises. What each part was sent is kept, as JSON text.
     """
 
-    _scripts: dict[Part, deque[Reply]] = PrivateAttr(default_factory=dict)
-    _always: dict[Part, Callable[[Sequence[Message]], Message]] = PrivateAttr(
-        default_factory=dict
+    _scripts: dict[Part, deque[Reply]] = PrivateAttr(
+        default_factory=dict[Part, deque[Reply]]
     )
-    _sent: dict[Part, list[str]] = PrivateAttr(default_factory=dict)
-    _asked: dict[Part, list[sdk.LLM]] = PrivateAttr(default_factory=dict)
+    _always: dict[Part, Answer] = PrivateAttr(default_factory=dict[Part, Answer])
+    _sent: dict[Part, list[str]] = PrivateAttr(default_factory=dict[Part, list[str]])
+    _asked: dict[Part, list[sdk.LLM]] = PrivateAttr(
+        default_factory=dict[Part, list[sdk.LLM]]
+    )
     _ids: Any = PrivateAttr(default_factory=count)
 
     def asked_as(self, part: Part) -> list[sdk.LLM]:
@@ -92,7 +97,7 @@ class ScriptedLLM(TestLLM):
             response_id="scripted",
         )
         reply = self._with_own_ids(reply)
-        return TestLLM.from_messages([reply]).completion(messages)
+        return cast("Any", TestLLM.from_messages([reply])).completion(messages)
 
     def _with_own_ids(self, reply: Message) -> Message:
         calls = [
@@ -199,8 +204,7 @@ def open_with(
         agent_context=context(memory=memory or generates(), **(fields or {})),
     )
     given = {"visualizer": None, **given}
-    opened = openhands_memory.Conversation(agent=agent, workspace=workspace, **given)
-    return cast("openhands_memory.LocalConversation", opened)
+    return openhands_memory.Conversation(agent=agent, workspace=workspace, **given)
 
 
 def tell(conversation: sdk.LocalConversation, text: str = "hello") -> None:
@@ -219,6 +223,16 @@ def talk(
     with open_with(llm, workspace, memory, **given) as conversation:
         tell(conversation, text)
     return conversation
+
+
+@contextmanager
+def all_threads_ended() -> Generator[None]:
+    """After the block, those that began in it have ended: some are left to themselves."""
+    before = set(threading.enumerate())
+    yield
+    for thread in set(threading.enumerate()) - before:
+        thread.join(timeout=10)
+        assert not thread.is_alive()
 
 
 # --- What is on disk --------------------------------------------------------------------

@@ -1,7 +1,9 @@
 """What one line turns on: conversations are recorded, and memory is made of them."""
 
 import json
+import uuid
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,8 +24,14 @@ from adapters.generation_kit import (
     talk,
     tell,
 )
-from adapters.sdk_kit import files_below
+from adapters.sdk_kit import call, context, files_below, say
 from openhands import sdk
+from openhands.sdk.subagent import (
+    AgentDefinition,
+    agent_definition_to_factory,
+    register_agent_if_absent,
+)
+from openhands.tools.task import TaskToolSet
 
 from openhands_memory import (
     AgentContext,
@@ -34,6 +42,9 @@ from openhands_memory import (
 )
 from openhands_memory.errors import ConfigError
 from openhands_memory.generation.report import NOTHING_GENERATED
+
+GIVEN = uuid.UUID("11111111-2222-3333-4444-555555555555")
+
 
 # --- One line turns it on ---------------------------------------------------------------
 
@@ -149,3 +160,90 @@ def test_settings_that_no_model_takes_raise_when_the_conversation_is_made(
         open_with(plays(), workspace, wrong)
     done = talk(plays(), workspace, "remember: it works.", generates())
     assert done.generation.consolidated == "accepted"
+
+
+# --- Whose runs are recorded ------------------------------------------------------------
+
+
+def test_a_resumed_conversation_does_not_record_again_what_it_had(
+    workspace: Path, tmp_path: Path
+) -> None:
+    place: dict[str, Any] = {
+        "persistence_dir": str(tmp_path / "store"),
+        "conversation_id": GIVEN,
+    }
+    with open_with(plays(), workspace, **place) as conversation:
+        tell(conversation, "remember: before.")
+    llm = plays()
+    with open_with(llm, workspace, **place) as conversation:
+        assert conversation.generation.recorded == 0
+        tell(conversation, "remember: after.")
+    found = [asked(segment) for segment in segments(workspace)]
+    assert found == [["remember: before."], ["remember: after."]]
+    assert len(llm.sent("extraction")) == 1
+    assert conversation.generation.recorded == 1
+    with open_with(plays(), workspace, **place):
+        pass
+    assert len(segments(workspace)) == 2
+
+
+def test_a_fork_is_a_stock_conversation_and_not_recorded(workspace: Path) -> None:
+    with open_with(plays(), workspace) as conversation:
+        tell(conversation, "remember: from the source.")
+        fork = conversation.fork()
+        fork.switch_llm(plays(usage_id="fork"))  # the SDK copies no scripts
+        tell(fork, "remember: from the fork.")
+        fork.close()
+    assert [asked(segment) for segment in segments(workspace)] == [
+        ["remember: from the source."]
+    ]
+    assert "from the fork" not in index_of(workspace)
+
+
+@pytest.fixture(scope="session")
+def sub_agent() -> str:
+    definition = AgentDefinition(
+        name="generation-test-scout",
+        description="Looks around.",
+        tools=[],
+        system_prompt="You are a scout.",
+    )
+    factory = agent_definition_to_factory(definition)
+    register_agent_if_absent(definition.name, factory, definition)
+    return definition.name
+
+
+def test_a_sub_agents_conversation_is_not_recorded(
+    sub_agent: str, workspace: Path
+) -> None:
+    prompt = "scout: remember: a thing for sub-agents."
+    chat = [
+        call("task", prompt=prompt, subagent_type=sub_agent),
+        say("scouted"),
+        say("all done"),
+    ]
+    llm = plays(chat)
+    conversation = talk(llm, workspace, "look around", tools=[TaskToolSet.name])
+    assert len(llm.sent("chat")) == 3
+    [segment] = segments(workspace)
+    assert asked(segment) == ["look around"]
+    assert conversation.generation.recorded == 1
+    kinds = [item.get("type") or item["role"] for item in segment["generated_items"]]
+    assert kinds == ["function_call", "function_call_output", "assistant"]
+
+
+def test_a_bound_agent_generates_too_but_not_in_a_stock_conversation(
+    workspace: Path,
+) -> None:
+    from openhands_memory import bind
+
+    agent = sdk.Agent(llm=plays(), tools=[], agent_context=context(memory=generates()))
+    bound = bind(agent, workspace)
+    stock = sdk.Conversation(agent=bound, workspace=str(workspace), visualizer=None)
+    tell(stock, "remember: stock.")
+    stock.close()
+    assert rollouts(workspace) == {}
+    ours = Conversation(agent=bound, workspace=workspace, visualizer=None)
+    tell(ours, "remember: ours.")
+    ours.close()
+    assert asked(segments(workspace)[0]) == ["remember: ours."]

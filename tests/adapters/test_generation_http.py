@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("openhands.sdk", reason="the client is the SDK's")
 
 from adapters.generation_kit import (
+    all_threads_ended,
     generates,
     index_of,
     open_with,
@@ -182,8 +183,8 @@ def test_a_server_that_is_too_slow_is_not_waited_for(
     before: list[Answer], workspace: Path
 ) -> None:
     write(workspace / PROJECT_INDEX, NOTES)
-    with scripted_server([*before, slow(600)]) as server:
-        done = talk(server, workspace, max_seconds=1)
+    with all_threads_ended(), scripted_server([*before, slow(600)]) as server:
+        done = talk(server, workspace, max_seconds=2)
         assert (len(server.requests), server.answers) == (len(before) + 1, [])
         assert not server.closing.is_set()
     assert done.generation.capped_by == "seconds"

@@ -1,4 +1,4 @@
-"""The record of a conversation: its name, its lines, and whose runs are in it."""
+"""The record of a conversation: its name, and its lines, however a run ends."""
 
 import asyncio
 import uuid
@@ -14,7 +14,6 @@ from adapters.generation_kit import (
     MEMORY,
     ScriptedLLM,
     asked,
-    generates,
     index_of,
     open_with,
     plays,
@@ -24,21 +23,13 @@ from adapters.generation_kit import (
     talk,
     tell,
 )
-from adapters.sdk_kit import call, context, files_below, say
-from openhands import sdk
+from adapters.sdk_kit import call, files_below, say
 from openhands.sdk.conversation.exceptions import ConversationRunError
 from openhands.sdk.llm import Message
 from openhands.sdk.security.confirmation_policy import AlwaysConfirm
-from openhands.sdk.subagent import (
-    AgentDefinition,
-    agent_definition_to_factory,
-    register_agent_if_absent,
-)
 from openhands.tools.file_editor import FileEditorTool
-from openhands.tools.task import TaskToolSet
 
 from openhands_memory import (
-    Conversation,
     LocalConversation,
 )
 
@@ -240,90 +231,3 @@ def test_a_record_that_cannot_be_written_fails_no_run(
     assert conversation.generation.recorded == 0
     assert "was not recorded" in caplog.text
     assert (workspace / MEMORY / "sessions").read_text() == "in the way"
-
-
-# --- Whose runs are recorded ------------------------------------------------------------
-
-
-def test_a_resumed_conversation_does_not_record_again_what_it_had(
-    workspace: Path, tmp_path: Path
-) -> None:
-    place: dict[str, Any] = {
-        "persistence_dir": str(tmp_path / "store"),
-        "conversation_id": GIVEN,
-    }
-    with open_with(plays(), workspace, **place) as conversation:
-        tell(conversation, "remember: before.")
-    llm = plays()
-    with open_with(llm, workspace, **place) as conversation:
-        assert conversation.generation.recorded == 0
-        tell(conversation, "remember: after.")
-    found = [asked(segment) for segment in segments(workspace)]
-    assert found == [["remember: before."], ["remember: after."]]
-    assert len(llm.sent("extraction")) == 1
-    assert conversation.generation.recorded == 1
-    with open_with(plays(), workspace, **place):
-        pass
-    assert len(segments(workspace)) == 2
-
-
-def test_a_fork_is_a_stock_conversation_and_not_recorded(workspace: Path) -> None:
-    with open_with(plays(), workspace) as conversation:
-        tell(conversation, "remember: from the source.")
-        fork = conversation.fork()
-        fork.switch_llm(plays(usage_id="fork"))  # the SDK copies no scripts
-        tell(fork, "remember: from the fork.")
-        fork.close()
-    assert [asked(segment) for segment in segments(workspace)] == [
-        ["remember: from the source."]
-    ]
-    assert "from the fork" not in index_of(workspace)
-
-
-@pytest.fixture(scope="session")
-def sub_agent() -> str:
-    definition = AgentDefinition(
-        name="generation-test-scout",
-        description="Looks around.",
-        tools=[],
-        system_prompt="You are a scout.",
-    )
-    factory = agent_definition_to_factory(definition)
-    register_agent_if_absent(definition.name, factory, definition)
-    return definition.name
-
-
-def test_a_sub_agents_conversation_is_not_recorded(
-    sub_agent: str, workspace: Path
-) -> None:
-    prompt = "scout: remember: a thing for sub-agents."
-    chat = [
-        call("task", prompt=prompt, subagent_type=sub_agent),
-        say("scouted"),
-        say("all done"),
-    ]
-    llm = plays(chat)
-    conversation = talk(llm, workspace, "look around", tools=[TaskToolSet.name])
-    assert len(llm.sent("chat")) == 3
-    [segment] = segments(workspace)
-    assert asked(segment) == ["look around"]
-    assert conversation.generation.recorded == 1
-    kinds = [item.get("type") or item["role"] for item in segment["generated_items"]]
-    assert kinds == ["function_call", "function_call_output", "assistant"]
-
-
-def test_a_bound_agent_generates_too_but_not_in_a_stock_conversation(
-    workspace: Path,
-) -> None:
-    from openhands_memory import bind
-
-    agent = sdk.Agent(llm=plays(), tools=[], agent_context=context(memory=generates()))
-    bound = bind(agent, workspace)
-    stock = sdk.Conversation(agent=bound, workspace=str(workspace), visualizer=None)
-    tell(stock, "remember: stock.")
-    stock.close()
-    assert rollouts(workspace) == {}
-    ours = Conversation(agent=bound, workspace=workspace, visualizer=None)
-    tell(ours, "remember: ours.")
-    ours.close()
-    assert asked(segments(workspace)[0]) == ["remember: ours."]

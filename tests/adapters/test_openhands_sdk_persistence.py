@@ -32,7 +32,6 @@ from openhands import sdk
 from openhands.sdk.event import MessageEvent
 
 import openhands_memory
-from openhands_memory import MemoryConfig, MemoryGenerateConfig, MemoryReadConfig
 
 
 @pytest.fixture
@@ -399,14 +398,3 @@ def test_switch_llm_later_keeps_the_prompt(project):
     conversation.run()
     assert [parts_of(prompt) for prompt in prompts_of(conversation)] == [expected]
     assert conversation.agent.llm.usage_id == "other"
-
-
-def test_generate_is_announced_once_per_conversation(project, caplog):
-    config = MemoryConfig(read=MemoryReadConfig(), generate=MemoryGenerateConfig())
-    given = agent(say(), say(), agent_context=context(memory=config))
-    with converse(given, project) as conversation:
-        for _ in range(2):
-            conversation.send_message("hello")
-            conversation.run()
-    assert PROJECT_MARK in conversation.memory.text
-    assert caplog.text.count("generates nothing yet") == 1

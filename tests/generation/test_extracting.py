@@ -236,6 +236,19 @@ def test_a_rollout_without_a_whole_line_is_a_failure_that_costs_nothing(
     assert [(f.rollout_id, f.stage) for f in report.failed] == [("a", "file")]
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_rollout_that_may_not_be_read_costs_itself_only(desk: Desk) -> None:
+    desk.record("a", "work")
+    desk.record("b", "work")
+    (desk.sessions / "a.jsonl").chmod(0)
+    report = desk.generate([answer()], [noting])
+    assert [(f.rollout_id, f.stage) for f in report.failed] == [("a", "file")]
+    assert "permission denied" in report.failed[0].reason
+    assert (report.extracted, report.consolidated) == (1, "accepted")
+    (desk.sessions / "a.jsonl").chmod(0o600)
+    assert desk.generate([answer()], [noting]).extracted == 1
+
+
 # --- Models that fail -------------------------------------------------------------------
 
 

@@ -1,6 +1,7 @@
 """What consolidation writes is read whole, whatever else there is."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from generation.kit import PERSONS, Desk
@@ -9,6 +10,8 @@ from generation.scripted import (
     answer,
     noting,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from openhands_memory.context.resolve import resolve_memory
 from openhands_memory.context.room import room_for_index
@@ -92,6 +95,44 @@ def test_the_person_and_the_agent_share_the_room(
         assert memory.tiers[-1].dropped_lines == (), count
         desk.selection.unlink()
     assert most >= 20
+
+
+TEXT = st.lists(
+    st.sampled_from(
+        [
+            *"abc xyz#-*`>&<\\[]é家\u202e\ufeff\r\n",
+            *(
+                "\n- ",
+                "\n\n",
+                "\r\n",
+                "```\n",
+                "# User memory (x)",
+                "</MEMORY_CONTEXT>",
+            ),
+            *("word " * 20, "\n- a fact" * 9, "[earlier memory truncated]"),
+        ]
+    ),
+    max_size=40,
+).map("".join)
+
+
+@settings(max_examples=settings().max_examples // 3)  # each writes a dozen files
+@given(TEXT, st.integers(0, 8), st.lists(TEXT, min_size=1, max_size=6))
+def test_what_is_accepted_is_read_whole_whatever_the_texts(
+    person: str, times: int, facts: list[str]
+) -> None:
+    """Unless a person's own text leaves no room, which is told."""
+    with TemporaryDirectory() as folder:
+        desk = Desk(Path(folder))
+        desk.memory.mkdir(parents=True)
+        desk.index.write_bytes((person * times).encode("utf-8"))
+        room = room_for_index(folder, ReadOptions(char_budget=1000))
+        desk.put_raw("a", 1, "- Fact.")
+        report = desk.generate([], [adding("- Fact.", *facts)], room=room)
+        if report.consolidated == "accepted":
+            memory = resolve_memory(folder, char_budget=1000)
+            cut = bool(memory.tiers[-1].dropped_lines)
+            assert cut <= ("will not be loaded" in (report.reason or ""))
 
 
 def test_a_person_who_fills_the_room_is_told_and_loses_nothing(
