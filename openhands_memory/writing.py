@@ -36,6 +36,9 @@ __all__ = [
     "replace_private_file",
 ]
 
+#: Directories are walked by their descriptors; Windows has none.
+_HAS_DESCRIPTORS: Final = os.open in os.supports_dir_fd and hasattr(os, "O_DIRECTORY")
+
 #: The user tier is nobody else's business; the project tier is as the repository is.
 _PRIVATE_DIRECTORY, _PRIVATE_FILE = 0o700, 0o600
 _SHARED_DIRECTORY, _SHARED_FILE = 0o777, 0o666
@@ -280,6 +283,9 @@ def _real_place(place: TierPlace) -> TierPlace:
 @contextlib.contextmanager
 def _locked_directory(place: TierPlace) -> Generator[int]:
     """A descriptor of the directory of *place*, locked; created where it is missing."""
+    if not _HAS_DESCRIPTORS:
+        problem = "cannot be written: this system cannot open a file below a directory"
+        raise MemoryFileError(place.path, problem, "Edit it by hand, or use WSL.")
     private = not place.confined
     mode = _PRIVATE_DIRECTORY if private else _SHARED_DIRECTORY
     with contextlib.ExitStack() as closing:

@@ -271,7 +271,7 @@ def _keep_old(
         yield f"put back: {_count(back)} of a person's, or with other support"
     if rules.written is None and len(lost) > len(back):
         yield (
-            f"changed or removed: {_count(lost - back)}; whether a person had edited any "
+            f"changed or removed: {_count(set(lost) - back)}; whether a person had edited any "
             "of that is not known"
         )
 

@@ -29,8 +29,8 @@ SHAPES: dict[str, bytes] = {
 }
 
 
-def filling(desk: Desk, room: int) -> list[str]:
-    """Facts that take all of the room that an empty index leaves, to the character."""
+def filling(room: int) -> list[str]:
+    """Facts that take all of the room, to the character."""
     facts = [f"- Fact {n:03} {'x' * 60} [^a]" for n in range(room // 90)]
     used = sum(len(fact) + 1 for fact in facts)
     facts[-1] = facts[-1].replace("xx [", f"xx{'y' * (room + 1 - used)} [")
@@ -39,16 +39,21 @@ def filling(desk: Desk, room: int) -> list[str]:
 
 @pytest.mark.parametrize("full", [False, True], ids=["no user tier", "full user tier"])
 @pytest.mark.parametrize("sandbox", [False, True], ids=["openhands", "sandbox"])
+@pytest.mark.parametrize("person", ["", PERSONS], ids=["no person", "a person"])
 def test_what_is_accepted_is_read_whole_and_a_character_more_is_refused(
-    sandbox: bool, full: bool, workspace: Path, user_index: Path
+    person: str, sandbox: bool, full: bool, workspace: Path, user_index: Path
 ) -> None:
     desk = Desk(workspace, sandbox=sandbox)
+    if person:
+        desk.memory.mkdir(parents=True)
+        desk.index.write_text(person)
     options = ReadOptions(memories_dir="memories" if sandbox else None)
     room = room_for_index(str(workspace), options)
     if full:
         user_index.write_text("- from the user tier, which is full\n" * 1000)
     name = desk.files.index_name
-    facts = filling(desk, room)
+    left = room - len(f"{person.strip()}\n\n" if person else "")
+    facts = filling(left)
 
     def exactly(stage: Stage) -> None:
         adding(*facts, index=name)(stage)
@@ -63,7 +68,7 @@ def test_what_is_accepted_is_read_whole_and_a_character_more_is_refused(
     desk.record("a", "work")
     report = desk.generate([answer()], [one_more], room=room)
     assert report.consolidated == "refused"
-    assert f"{room} are the most" in (report.reason or "")
+    assert f"{left} are the most" in (report.reason or "")
     report = desk.generate([], [exactly], room=room)
     assert report.consolidated == "accepted", report.reason
     memory = resolve_memory(workspace, config=options)
