@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 from generation.kit import Desk, contents
-from generation.scripted import INDEX, TOKEN, Scripted, adding, answer, noting
+from generation.scripted import INDEX, NOTHING, TOKEN, Scripted, adding, answer, noting
 from hypothesis import given
 from hypothesis import strategies as st
 from test_import_cost import WITHOUT_SDK
@@ -334,7 +335,7 @@ def test_all_files_are_shown_and_secrets_are_not(
     key = (
         "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAKC\n-----END RSA PRIVATE KEY-----"
     )
-    project_index.write_text(f"- by hand, {TOKEN}\n{key}\n- a \x1b[31m red\n")
+    project_index.write_text(f"{key}\n- a \x1b[31m red\n- by hand, {TOKEN}\n")
 
     def edit(stage: Stage) -> None:
         noting(stage)
@@ -347,7 +348,7 @@ def test_all_files_are_shown_and_secrets_are_not(
     assert "--- .openhands/memory/skills/deploy/SKILL.md  (no file)" in out
     assert "+1. build" in out
     assert " - a [U+001B][31m red" in out
-    assert " [secret: private-key]\n [secret: continued]\n" in out
+    assert " [secret: continued]\n - a" in out
     assert " - by hand, [secret: github-token]" in out
     for hidden in (TOKEN, "MIIEow", "IBAAKC", "\x1b"):
         assert hidden not in out + err
@@ -388,31 +389,42 @@ def test_one_cannot_apply_and_reject(desk: Desk) -> None:
     assert run("review", "--apply", "--reject") == 2
 
 
-def at_terminal(desk: Desk, answer: bytes, *argv: str) -> tuple[int, str]:
-    """The exit code and the output of a command at a terminal that says *answer*."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.environ["PYTHONPATH"] = str(ROOT)
-        os.chdir(desk.workspace)
-        os.execv(sys.executable, [sys.executable, "-m", "openhands_memory", *argv])
-    out = b""
-    while True:
-        try:
-            part = os.read(terminal, 4096)
-        except OSError:  # Linux's way to say that the other side is closed
-            part = b""
-        if not part:
-            break
-        out += part
-        if answer and out.endswith(b"[y/N] "):
-            os.write(terminal, answer)
-            answer = b""
-    os.close(terminal)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), out.decode()
+def at_terminal(desk: Desk, said: bytes | None, *argv: str) -> tuple[int, str]:
+    """The exit code and the output of a command at a terminal, where *said* is typed.
+
+    None for the key that stops it.
+    """
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "openhands_memory", *argv],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        cwd=desk.workspace,
+        **dict.fromkeys(("stdin", "stdout", "stderr"), theirs),
+    ) as asked:
+        os.close(theirs)
+        out = b""
+        while part := _read(ours):
+            out += part
+            if out.endswith(b"[y/N] ") and said is None:
+                asked.send_signal(signal.SIGINT)
+            elif out.endswith(b"[y/N] "):
+                os.write(ours, said or b"")
+        code = asked.wait(30)
+    os.close(ours)
+    return code, out.decode()
 
 
-@pytest.mark.parametrize("said", [b"y\n", b"n\n", b"\n", b"\x04", b"\x03"])
-def test_at_a_terminal_it_asks_and_only_a_yes_applies(said: bytes, desk: Desk) -> None:
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 4096)
+    except OSError:  # Linux's way to say that the other side is closed
+        return b""
+
+
+@pytest.mark.parametrize("said", [b"y\n", b"n\n", b"\n", b"\x04", None])
+def test_at_a_terminal_it_asks_and_only_a_yes_applies(
+    said: bytes | None, desk: Desk
+) -> None:
     propose(desk, "uses tabs")
     wanted = proposed(desk)
     code, out = at_terminal(desk, said, "review")
@@ -424,7 +436,7 @@ def test_at_a_terminal_it_asks_and_only_a_yes_applies(said: bytes, desk: Desk) -
         assert code == 0
         assert desk.index.read_bytes() == wanted[INDEX]
     else:
-        assert code == (130 if said == b"\x03" else 1)
+        assert code == (130 if said is None else 1)
         assert not desk.index.exists()
         assert proposed(desk) == wanted
 
@@ -663,8 +675,8 @@ def test_what_failed_and_what_waits_is_told(
         "              gone",
         "  review      a change of 1 file waits for 'openhands-memory review'",
     ]
-    for _ in range(2):
-        desk.run(Scripted([*BAD, ModelCallError("gone"), answer("")]))
+    desk.run(Scripted([*BAD, ModelCallError("gone"), NOTHING]))
+    desk.run(Scripted([*BAD, ModelCallError("gone")]))
     assert run("status", "--json") == 0
     found = as_json(capsys)["generation"]
     assert [

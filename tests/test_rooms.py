@@ -379,7 +379,10 @@ ROOMS: Final[Mapping[str, Room]] = {
     "commands.demo": command(*NO_SDK, "adapters.demo"),
     # It imports the SDK when there is something for a model to do.
     "commands.generate": command(
-        *NO_SDK, "adapters.generating", "generation.*", outside=("openhands", "warnings")
+        *NO_SDK,
+        "adapters.generating",
+        "generation.*",
+        outside=("openhands", "warnings"),
     ),
     # What people do with what was generated; no model is asked.
     "commands._forget_rollout": command(*NO_SDK, "generation.*"),

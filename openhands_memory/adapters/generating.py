@@ -42,8 +42,9 @@ __all__ = ["Generating", "generate_pending", "model_named", "prices_of"]
 _AT_EXIT: Final = "the interpreter is exiting, so nothing was generated; it is pending"
 _GONE: Final = "the workspace is gone, and what was recorded in it"
 _INTERRUPTED: Final = "generation was interrupted; what is left is pending"
-#: Seconds in which the work that was stopped may write down where it was.
-_GRACE_SECONDS: Final = 1.0
+#: The part of its time, and at most so many seconds, in which the work that is stopped
+#: may write down where it was.
+_GRACE_PART, _GRACE_SECONDS = 0.1, 1.0
 _NO_MODEL: Final = (
     "this agent has no model of its own: set phase_one_model and phase_two_model"
 )
@@ -190,7 +191,7 @@ class Generating:
         except RuntimeError:  # no thread is started once the interpreter is exiting
             return self._skipped(_AT_EXIT)
         try:
-            done.wait(work.meter.seconds_left)
+            done.wait(work.meter.seconds_left - _grace(work))
             _stop(work, tally, done)
         except KeyboardInterrupt:
             _stop(work, tally, done)
@@ -233,12 +234,17 @@ def _work_off(work: Work, tally: Tally, done: threading.Event) -> None:
         done.set()
 
 
+def _grace(work: Work) -> float:
+    return min(_GRACE_SECONDS, _GRACE_PART * work.meter.max_seconds)
+
+
 def _stop(work: Work, tally: Tally, done: threading.Event) -> None:
     """Let the work change memory no more, unless it is *done*."""
     if done.is_set():
         return
-    work.meter.stop("seconds")
-    done.wait(_GRACE_SECONDS)
+    grace = _grace(work)
+    work.meter.stop("seconds", seconds=grace)
+    done.wait(min(grace, work.meter.seconds_left))
     tally.capped_by, tally.consolidated = "seconds", "skipped"
     tally.reason = str(CapReachedError("seconds"))
 

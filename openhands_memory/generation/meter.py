@@ -60,8 +60,7 @@ class Meter:
     @property
     def reached(self) -> Cap | None:
         """The cap that there is nothing left of."""
-        with self._lock:
-            return self._stopped or self._used_up()
+        return self._stopped or self._used_up()
 
     def add(self, *, calls: int = 0, tokens: int = 0, cost: float | None = 0.0) -> None:
         """Count what was used; a *cost* of None is one that nobody knows."""
@@ -82,10 +81,14 @@ class Meter:
         if cap := self.reached:
             raise CapReachedError(cap)
 
-    def stop(self, cap: Cap) -> None:
-        """Let nothing happen any more, once a write that has begun is done."""
-        with self._lock:
-            self._stopped = self._stopped or cap
+    def stop(self, cap: Cap, *, seconds: float = 0.0) -> None:
+        """Let nothing happen any more.
+
+        A write that has begun is waited for, for *seconds* at most.
+        """
+        self._stopped = self._stopped or cap
+        if self._lock.acquire(timeout=seconds):
+            self._lock.release()
 
     @contextmanager
     def writing(self) -> Generator[None]:

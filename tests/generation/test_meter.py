@@ -65,8 +65,13 @@ def test_after_a_stop_nothing_is_written_and_what_began_is_done() -> None:
     writer = threading.Thread(target=write)
     writer.start()
     writing.wait()
-    stopper = threading.Thread(target=used.stop, args=("seconds",))
+    stopper = threading.Thread(
+        target=used.stop, args=("seconds",), kwargs={"seconds": 60}
+    )
     stopper.start()
+    while not used.reached:  # it waits for the write, and lets nothing else begin
+        stopper.join(0.001)
+    assert stopper.is_alive()
     may_end.set()
     stopper.join()
     writer.join()
