@@ -42,8 +42,8 @@ __all__ = ["Generating", "generate_pending", "model_named", "prices_of"]
 _AT_EXIT: Final = "the interpreter is exiting, so nothing was generated; it is pending"
 _GONE: Final = "the workspace is gone, and what was recorded in it"
 _INTERRUPTED: Final = "generation was interrupted; what is left is pending"
-#: The part of its time, and at most so many seconds, in which the work that is stopped
-#: may write down where it was.
+#: The part of a close's time, and at most so many seconds, that no model gets: in it the
+#: work is written down, or that it was stopped.
 _GRACE_PART, _GRACE_SECONDS = 0.1, 1.0
 _NO_MODEL: Final = (
     "this agent has no model of its own: set phase_one_model and phase_two_model"
@@ -67,11 +67,16 @@ def _work_for(
     *,
     mask: Callable[[str], str],
     progress: Progress | None = None,
+    grace: float = 0.0,
 ) -> tuple[Work, SdkModels]:
-    """What one generation in *files* works with; its time counts from now."""
+    """What one generation in *files* works with; its time counts from now.
+
+    *grace* are the seconds of it that are kept for what is done once models are not
+    asked any more.
+    """
     settings = config.generate or MemoryGenerateConfig()
     meter = Meter(
-        max_seconds=settings.max_seconds,
+        max_seconds=settings.max_seconds - grace,
         max_tokens=settings.max_tokens,
         max_cost=settings.max_cost,
         clock=time.monotonic,
@@ -178,9 +183,14 @@ class Generating:
             return self._skipped(_NO_MODEL)
         if self._is_gone:
             return self._skipped(_GONE)
-        mask = secret_mask(conversation)
+        settings = self.config.generate or MemoryGenerateConfig()
+        grace = min(_GRACE_SECONDS, _GRACE_PART * settings.max_seconds)
         work, models = _work_for(
-            conversation.agent.llm, self.config, self.files, mask=mask
+            conversation.agent.llm,
+            self.config,
+            self.files,
+            mask=secret_mask(conversation),
+            grace=grace,
         )
         # Not join(): one that is interrupted takes the thread for dead (Python 3.12).
         tally, done = Tally(), threading.Event()
@@ -191,7 +201,7 @@ class Generating:
         except RuntimeError:  # no thread is started once the interpreter is exiting
             return self._skipped(_AT_EXIT)
         try:
-            done.wait(work.meter.seconds_left - _grace(work))
+            done.wait(work.meter.seconds_left + grace)
             _stop(work, tally, done)
         except KeyboardInterrupt:
             _stop(work, tally, done)
@@ -234,17 +244,11 @@ def _work_off(work: Work, tally: Tally, done: threading.Event) -> None:
         done.set()
 
 
-def _grace(work: Work) -> float:
-    return min(_GRACE_SECONDS, _GRACE_PART * work.meter.max_seconds)
-
-
 def _stop(work: Work, tally: Tally, done: threading.Event) -> None:
     """Let the work change memory no more, unless it is *done*."""
     if done.is_set():
         return
-    grace = _grace(work)
-    work.meter.stop("seconds", seconds=grace)
-    done.wait(min(grace, work.meter.seconds_left))
+    work.meter.stop("seconds")
     tally.capped_by, tally.consolidated = "seconds", "skipped"
     tally.reason = str(CapReachedError("seconds"))
 

@@ -81,18 +81,13 @@ class Meter:
         if cap := self.reached:
             raise CapReachedError(cap)
 
-    def stop(self, cap: Cap, *, seconds: float = 0.0) -> None:
-        """Let nothing happen any more.
-
-        A write that has begun is waited for, for *seconds* at most.
-        """
+    def stop(self, cap: Cap) -> None:
+        """Let nothing begin any more; a write that has begun is done as a whole."""
         self._stopped = self._stopped or cap
-        if self._lock.acquire(timeout=seconds):
-            self._lock.release()
 
     @contextmanager
     def writing(self) -> Generator[None]:
-        """Around a write: it happens whole before a stop, or not at all.
+        """Around a write, which happens whole, or not at all after a stop.
 
         Raises:
             CapReachedError: The work was stopped.
