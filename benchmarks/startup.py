@@ -31,6 +31,8 @@ MORE = (
     ("diff",),
     ("undo", "none"),
     ("forget", "no such fact"),
+    ("generate", "--dry-run"),
+    ("review",),
     ("export",),
 )
 GIT_IDENTITY = ("-c", "user.name=benchmark", "-c", "user.email=benchmark@localhost")

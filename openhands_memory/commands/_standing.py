@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 
 from openhands_memory import store
+from openhands_memory.commands._generation import command_for
 from openhands_memory.commands._words import count
 from openhands_memory.errors import MemoryFileError
 from openhands_memory.generation.standing import NOTHING_STANDS, Standing
@@ -41,11 +42,11 @@ def standing_lines(files: GeneratedFiles, standing: Standing) -> Iterator[str]:
     if standing == NOTHING_STANDS:
         return
     yield f"generation: {files.sessions_dir}"
-    for label, text in _labelled(standing):
+    for label, text in _labelled(files, standing):
         yield f"  {label:{_LABEL_WIDTH}}{text}"
 
 
-def _labelled(standing: Standing) -> Iterator[tuple[str, str]]:
+def _labelled(files: GeneratedFiles, standing: Standing) -> Iterator[tuple[str, str]]:
     yield "rollouts", f"{standing.rollouts:,}, {standing.pending:,} pending"
     raw, consolidated = standing.raw_memories, standing.consolidated
     yield "memories", f"{raw:,} raw, {consolidated:,} consolidated"
@@ -57,10 +58,10 @@ def _labelled(standing: Standing) -> Iterator[tuple[str, str]]:
     if (more := len(standing.failed) - _NAMED) > 0:
         yield "", f"and {count(more, 'more rollout')}"
     if any(failed.gave_up for failed in standing.failed):
-        yield "", "'openhands-memory generate --retry' tries again"
+        yield "", f"{command_for(files, 'generate --retry')} tries again"
     if standing.review:
-        files = count(len(standing.review.files), "file")
-        yield "review", f"a change of {files} waits for 'openhands-memory review'"
+        many = count(len(standing.review.files), "file")
+        yield "review", f"a change of {many} waits for {command_for(files, 'review')}"
 
 
 def standing_hint(files: GeneratedFiles, standing: Standing) -> str | None:

@@ -14,7 +14,12 @@ from openhands_memory.commands._arguments import (
     print_json,
     whole_number,
 )
-from openhands_memory.commands._generation import add_layout, files_of, layout_of
+from openhands_memory.commands._generation import (
+    add_layout,
+    command_for,
+    files_of,
+    layout_of,
+)
 from openhands_memory.commands._words import count
 from openhands_memory.errors import MemoryToolError, SdkMissingError
 from openhands_memory.layout import GeneratedFiles
@@ -260,7 +265,7 @@ def report_lines(report: "Generation", files: GeneratedFiles) -> Iterator[str]:
     for damage in report.damaged:
         lines = ", ".join(map(str, damage.lines))
         yield f"left out: damaged lines of {damage.rollout_id}: {lines}"
-    yield f"index: {_INDEX[report.consolidated].format(path=files.memories_dir)}"
+    yield f"index: {_index(report, files)}"
     if report.reason:
         yield f"  {report.reason}"
     if report.pending:
@@ -270,10 +275,13 @@ def report_lines(report: "Generation", files: GeneratedFiles) -> Iterator[str]:
     yield f"used: {calls}, {tokens}, {cost}, {report.seconds:.1f} seconds"
 
 
-_INDEX = {
-    "accepted": "updated in {path}; 'openhands-memory undo' takes it back",
-    "refused": "as it was: the result was refused",
-    "proposed": "as it was: 'openhands-memory review' shows what is proposed",
-    "skipped": "as it was",
-    "none": "as it was: nothing new for it",
-}
+def _index(report: "Generation", files: GeneratedFiles) -> str:
+    undo, review = command_for(files, "undo"), command_for(files, "review")
+    became = {
+        "accepted": f"updated in {files.memories_dir}; {undo} takes it back",
+        "refused": "as it was: the result was refused",
+        "proposed": f"as it was: {review} shows what is proposed",
+        "skipped": "as it was",
+        "none": "as it was: nothing new for it",
+    }
+    return became[report.consolidated]

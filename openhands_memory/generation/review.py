@@ -28,7 +28,10 @@ class ReplacedError(MemoryToolError):
     """The proposal that was shown is not the one that waits any more."""
 
     def __str__(self) -> str:
-        return "another result has taken its place meanwhile; look at that one"
+        return (
+            "what was shown does not wait any more: it was applied, rejected or replaced "
+            "meanwhile"
+        )
 
 
 def apply_proposal(files: GeneratedFiles, proposal: Proposal, *, now: datetime) -> None:

@@ -42,6 +42,7 @@ def generate(
     """
     tally = tally or Tally()
     directory = work.files.directory
+    work.progress(0, 1, "waiting until nobody else generates here")
     try:
         with locked(directory, seconds=work.meter.seconds_left) as alone:
             if alone:

@@ -1,6 +1,9 @@
 """Before a test imports the SDK: no network at import, no banner, nothing reported."""
 
+import gc
 import os
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,3 +20,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.filterwarnings("default"))
             item.add_marker(pytest.mark.filterwarnings("error:::openhands_memory"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _collect_what_is_left() -> Iterator[None]:
+    """The SDK's dependencies leave event loops behind; no later test is to blame."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
