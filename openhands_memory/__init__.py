@@ -25,11 +25,13 @@ if TYPE_CHECKING:
         MemoryToolError,
         UnknownFieldError,
     )
+    from openhands_memory.generation.report import Generation
 
 __all__ = [
     "AgentContext",
     "ConfigError",
     "Conversation",
+    "Generation",
     "LocalConversation",
     "Memory",
     "MemoryConfig",
@@ -52,6 +54,7 @@ _HOMES = {
     "AgentContext": "adapters.context",
     "ConfigError": "errors",
     "Conversation": "adapters.conversation",
+    "Generation": "generation.report",
     "LocalConversation": "adapters.conversation",
     "Memory": "context.report",
     "MemoryConfig": "config",
