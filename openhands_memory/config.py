@@ -11,7 +11,7 @@ from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, Final, Self, cast, get_args
 
 from openhands_memory.errors import ConfigError, UnknownFieldError
-from openhands_memory.layout import PROJECT_MEMORY_DIR
+from openhands_memory.layout import MEMORIES_DIR, PROJECT_MEMORY_DIR, SESSIONS_DIR
 from openhands_memory.options import (
     CHAR_BUDGET,
     MIN_CHAR_BUDGET,
@@ -50,8 +50,8 @@ class MemoryLayoutConfig(_Settings):
     (searched on demand); *sessions_dir* holds one JSONL file per rollout.
     """
 
-    memories_dir: str = "memories"
-    sessions_dir: str = "sessions"
+    memories_dir: str = MEMORIES_DIR
+    sessions_dir: str = SESSIONS_DIR
 
     def __post_init__(self) -> None:
         for name in ("memories_dir", "sessions_dir"):

@@ -18,11 +18,13 @@ __all__ = [
     "GENERATED_END",
     "GENERATED_START",
     "INDEX_NAME",
+    "MEMORIES_DIR",
     "MERGED_NAME",
     "PROJECT_MEMORY_DIR",
     "RAW_MEMORIES",
     "SANDBOX_INDEX_NAME",
     "SELECTION_NAME",
+    "SESSIONS_DIR",
     "SKILLS",
     "SUMMARIES",
     "GeneratedFiles",
@@ -141,6 +143,10 @@ SUMMARIES: Final = "rollout_summaries"
 SKILLS: Final = "skills"
 SELECTION_NAME: Final = "phase_two_selection.json"
 
+#: The sandbox layout's directories, unless others are named.
+MEMORIES_DIR: Final = "memories"
+SESSIONS_DIR: Final = "sessions"
+
 
 class GeneratedFiles(NamedTuple):
     """Where one layout keeps what conversations leave behind.
@@ -166,6 +172,15 @@ class GeneratedFiles(NamedTuple):
         """The files that consolidation edits, the injected one last."""
         handbook = (self.handbook_name,) if self.handbook_name else ()
         return (*handbook, self.index_name)
+
+    def command(self, words: str) -> str:
+        """How our command *words* is called for this layout."""
+        flags = ""
+        if self.handbook_name:
+            flags = f" --memories-dir {self.memories_dir}"
+            if self.sessions_dir != SESSIONS_DIR:
+                flags += f" --sessions-dir {self.sessions_dir}"
+        return f"'openhands-memory {words}{flags}'"
 
     def place(self, *below: str) -> TierPlace:
         """A file below the memory directory."""

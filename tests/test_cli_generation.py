@@ -622,6 +622,7 @@ def test_where_nothing_was_recorded_status_has_nothing_to_say(
         "consolidated": 0,
         "failed": [],
         "last_error": None,
+        "gave_up": False,
         "review": None,
     }
 
@@ -799,3 +800,29 @@ def test_a_diff_of_a_write_masks_secrets(
     out = capsys.readouterr().out
     assert "+- token [secret: github-token]" in out
     assert not re.search(r"ghp_", out)
+
+
+def test_what_was_generated_and_undone_does_not_come_again(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even where the undo leaves no index at all."""
+    monkeypatch.chdir(workspace)
+    desk = Desk(workspace)
+    desk.remember("a", "The team uses uv.")
+    assert main(["undo"]) == 0
+    assert not desk.index.exists()
+    assert desk.generate().llm_calls == 0
+    assert not desk.index.exists()
+    desk.remember("b", "Deploy with make ship.")
+    assert desk.facts == ["Deploy with make ship."]
+
+
+def test_a_write_is_undone_by_whatever_path_the_workspace_is_reached(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(workspace)
+    Desk(link).remember("a", "The team uses uv.")
+    monkeypatch.chdir(workspace)
+    assert main(["undo"]) == 0
+    assert not Desk(workspace).index.exists()

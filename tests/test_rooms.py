@@ -245,6 +245,7 @@ ROOMS: Final[Mapping[str, Room]] = {
     ),
     "generation.files": flow(
         *("errors", "layout", "store", "writing"),
+        *("generation.ledger", "generation.state"),
         *("generation.raw_memory", "generation.rollout", "generation.selection"),
         outside=("os.path.isdir",),
         calls=("exists",),
@@ -267,6 +268,8 @@ ROOMS: Final[Mapping[str, Room]] = {
         calls=("exists",),
     ),
     "generation.extracting": flow("errors", "layout", "store", "generation.*"),
+    "generation.pending": flow("layout", "generation.*"),
+    "generation.draft": flow("errors", "layout", "generation.*"),
     "generation.consolidating": flow(
         *("errors", "layout", "writing", "generation.*"), calls=("now",)
     ),
@@ -390,6 +393,8 @@ ROOMS: Final[Mapping[str, Room]] = {
     "commands.review": command(*NO_SDK, "generation.*"),
     # Where search's index is kept.
     "commands._search_cache": command(*NO_SDK, outside=("platformdirs",)),
+    # An index whose creation is taken back is not wanted again.
+    "commands.undo": command(*NO_SDK, "generation.files"),
     # It ends as lint does.
     "commands.edit": command(*NO_SDK, "commands.lint"),
     "commands.*": command(*NO_SDK),

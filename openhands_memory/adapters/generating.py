@@ -52,6 +52,7 @@ _NO_MODEL: Final = (
 
 def files_of(workspace: str, config: MemoryConfig) -> GeneratedFiles:
     """Where *config* lets a conversation in *workspace* leave memory."""
+    workspace = os.path.abspath(workspace)  # the process may go elsewhere meanwhile
     layout = config.layout
     if layout is None:
         return generated_files(workspace)
@@ -254,7 +255,7 @@ def _stop(work: Work, tally: Tally, done: threading.Event) -> None:
 
 
 def _unfinished(report: Generation) -> str:
-    parts = [f"{len(report.failed)} rollouts failed"] if report.failed else []
+    parts = [f"rollouts that failed: {len(report.failed)}"] if report.failed else []
     parts += [report.reason] if report.reason else []
     return f"generation is not complete: {'; '.join(parts)}"
 

@@ -14,7 +14,7 @@ from openhands_memory.layout import GeneratedFiles, generated_files
 if TYPE_CHECKING:
     from openhands_memory.config import MemoryLayoutConfig
 
-__all__ = ["add_layout", "add_sessions_dir", "command_for", "files_of", "layout_of"]
+__all__ = ["add_layout", "add_sessions_dir", "files_of", "layout_of"]
 
 
 def add_layout(parser: argparse.ArgumentParser) -> None:
@@ -45,12 +45,6 @@ def files_of(args: argparse.Namespace) -> GeneratedFiles:
     return generated_files(
         workspace, memories_dir=layout.memories_dir, sessions_dir=layout.sessions_dir
     )
-
-
-def command_for(files: GeneratedFiles, command: str) -> str:
-    """How *command* of ours is called for the layout of *files*."""
-    flags = f" --memories-dir {files.memories_dir}" if files.handbook_name else ""
-    return f"'openhands-memory {command}{flags}'"
 
 
 def layout_of(args: argparse.Namespace) -> "MemoryLayoutConfig | None":

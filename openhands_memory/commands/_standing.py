@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator
 
 from openhands_memory import store
-from openhands_memory.commands._generation import command_for
 from openhands_memory.commands._words import count
 from openhands_memory.errors import MemoryFileError
 from openhands_memory.generation.standing import NOTHING_STANDS, Standing
@@ -57,11 +56,11 @@ def _labelled(files: GeneratedFiles, standing: Standing) -> Iterator[tuple[str, 
         yield "", show_line(failed.reason)
     if (more := len(standing.failed) - _NAMED) > 0:
         yield "", f"and {count(more, 'more rollout')}"
-    if any(failed.gave_up for failed in standing.failed):
-        yield "", f"{command_for(files, 'generate --retry')} tries again"
+    if standing.gave_up or any(failed.gave_up for failed in standing.failed):
+        yield "", f"{files.command('generate --retry')} tries again"
     if standing.review:
         many = count(len(standing.review.files), "file")
-        yield "review", f"a change of {many} waits for {command_for(files, 'review')}"
+        yield "review", f"a change of {many} waits for {files.command('review')}"
 
 
 def standing_hint(files: GeneratedFiles, standing: Standing) -> str | None:

@@ -16,7 +16,6 @@ from openhands_memory.commands._arguments import (
 )
 from openhands_memory.commands._generation import (
     add_layout,
-    command_for,
     files_of,
     layout_of,
 )
@@ -276,7 +275,7 @@ def report_lines(report: "Generation", files: GeneratedFiles) -> Iterator[str]:
 
 
 def _index(report: "Generation", files: GeneratedFiles) -> str:
-    undo, review = command_for(files, "undo"), command_for(files, "review")
+    undo, review = files.command("undo"), files.command("review")
     became = {
         "accepted": f"updated in {files.memories_dir}; {undo} takes it back",
         "refused": "as it was: the result was refused",

@@ -11,7 +11,7 @@ from openhands_memory.commands._arguments import (
     print_json,
 )
 from openhands_memory.commands._diff import diff_lines
-from openhands_memory.commands._generation import add_layout, command_for, files_of
+from openhands_memory.commands._generation import add_layout, files_of
 from openhands_memory.commands._transfer import agreed
 from openhands_memory.commands._words import count
 from openhands_memory.commands._writes import now
@@ -85,7 +85,7 @@ def _decide(args: argparse.Namespace, files: GeneratedFiles, proposal: Proposal)
         )
         return "outdated"
     each = "" if len(proposal.files) == 1 else ", one file at a time"
-    print(f"applied; {command_for(files, 'undo')} takes it back{each}", file=sys.stderr)
+    print(f"applied; {files.command('undo')} takes it back{each}", file=sys.stderr)
     return "applied"
 
 

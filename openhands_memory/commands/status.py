@@ -29,7 +29,7 @@ _LABEL_WIDTH = 12
 _NAMED_HEADINGS = 5
 _MEANINGS = {
     "absent": "there is no such file",
-    "empty": "the file holds nothing but blank space",
+    "empty": "the file holds nothing to show",
     "unreadable": "the file could not be read",
     "refused": "this must not be read",
     "duplicate": "loaded once, with the other tier",

@@ -6,11 +6,13 @@ memory that is overlooked would count as removed.
 
 import os
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from hashlib import sha256
 from typing import Final, NamedTuple
 
 from openhands_memory import store, writing
 from openhands_memory.errors import FileRefusedError, MemoryFileError
+from openhands_memory.generation.ledger import Ledger
 from openhands_memory.generation.raw_memory import (
     Header,
     Kept,
@@ -18,7 +20,12 @@ from openhands_memory.generation.raw_memory import (
     render_memory,
 )
 from openhands_memory.generation.rollout import is_safe_id
-from openhands_memory.generation.selection import Consolidated, parse_consolidated
+from openhands_memory.generation.selection import (
+    Consolidated,
+    parse_consolidated,
+    render_consolidated,
+)
+from openhands_memory.generation.state import load_ledger
 from openhands_memory.layout import (
     RAW_MEMORIES,
     SELECTION_NAME,
@@ -30,6 +37,7 @@ from openhands_memory.layout import (
 
 __all__ = [
     "Rollout",
+    "current_ledger",
     "damaged_raw_memories",
     "digest",
     "drop_earlier",
@@ -42,6 +50,7 @@ __all__ = [
     "load_raw_memories",
     "load_skills",
     "load_summaries",
+    "note_absent",
     "read_or_none",
     "replace_text",
     "summaries_of",
@@ -158,6 +167,15 @@ def load_edited(files: GeneratedFiles) -> dict[str, bytes | None]:
     return {**indexes, **load_skills(files)}
 
 
+def current_ledger(files: GeneratedFiles) -> Ledger:
+    """The ledger, in which rollouts with a damaged raw memory are pending again.
+
+    Raises:
+        MemoryFileError: Raw memories could not be read.
+    """
+    return load_ledger(files.directory).reopened(damaged_raw_memories(files))
+
+
 def load_consolidated(files: GeneratedFiles) -> Consolidated:
     """The last consolidation that succeeded; an empty one if that cannot be read."""
     try:
@@ -165,6 +183,21 @@ def load_consolidated(files: GeneratedFiles) -> Consolidated:
     except MemoryFileError:
         data = None
     return parse_consolidated((data or b"").decode("utf-8", "replace"))
+
+
+def note_absent(selection: TierPlace, name: str, *, now: datetime) -> None:
+    """Note in the *selection* that a person does not want the index *name*.
+
+    Raises:
+        MemoryFileError: That could not be written.
+    """
+
+    def noted(found: bytes | None) -> bytes:
+        last = parse_consolidated((found or b"").decode("utf-8", "replace"))
+        absent = tuple(sorted({*last.absent, name}))
+        return render_consolidated(last._replace(absent=absent), now=now).encode()
+
+    writing.change_file(selection, noted)
 
 
 def keep_extracted(

@@ -33,7 +33,8 @@ class CapReachedError(MemoryToolError):
         self.cap: Cap = cap
 
     def __str__(self) -> str:
-        return f"stopped at the cap on {self.cap}"
+        setting = "phase_two_max_turns" if self.cap == "turns" else f"max_{self.cap}"
+        return f"stopped at the cap on {self.cap} ({setting})"
 
 
 class Models(Protocol):

@@ -6,15 +6,15 @@ who asks has the answer at once.
 
 from openhands_memory import store
 from openhands_memory.generation.files import (
+    current_ledger,
     digest,
     find_rollouts,
     load_consolidated,
     load_raw_memories,
 )
-from openhands_memory.generation.ledger import Ledger
-from openhands_memory.generation.selection import Consolidated
+from openhands_memory.generation.ledger import ATTEMPTS, Ledger
 from openhands_memory.generation.standing import FailedRollout, Standing, Waiting
-from openhands_memory.generation.state import load_ledger, load_proposal
+from openhands_memory.generation.state import load_proposal
 from openhands_memory.layout import GeneratedFiles
 
 __all__ = ["standing_of"]
@@ -26,13 +26,13 @@ def standing_of(files: GeneratedFiles) -> Standing:
     Raises:
         MemoryFileError: Rollouts or raw memories could not be read.
     """
-    ledger = load_ledger(files.directory)
+    ledger = current_ledger(files)
     rollouts = find_rollouts(files)
     sizes = {rollout.rollout_id: rollout.size for rollout in rollouts}
     failed = tuple(_failed(ledger, sizes))
     raws = load_raw_memories(files)
     last = load_consolidated(files)
-    selected = last.selected if _has_indexes(files, last) else ()
+    selected = last.selected if _has_indexes(files) else ()
     known = {one.rollout_id: one.digest for one in selected}
     proposal = load_proposal(files.directory)
     return Standing(
@@ -42,6 +42,7 @@ def standing_of(files: GeneratedFiles) -> Standing:
         consolidated=sum(known.get(i) == digest(kept) for i, kept in raws.items()),
         failed=failed,
         last_error=_last_error(ledger, failed),
+        gave_up=ledger.consolidation.attempts >= ATTEMPTS,
         review=proposal
         and Waiting(proposal.time, proposal.reason, tuple(proposal.files)),
     )
@@ -62,7 +63,6 @@ def _last_error(ledger: Ledger, failed: tuple[FailedRollout, ...]) -> str | None
     return failed[-1].reason if failed else None
 
 
-def _has_indexes(files: GeneratedFiles, last: Consolidated) -> bool:
-    """A selection without an index is of no use: all is consolidated again."""
-    expected = (name for name in files.written if name not in last.absent)
-    return all(store.exists(files.place(name).path) for name in expected)
+def _has_indexes(files: GeneratedFiles) -> bool:
+    """A selection without an index is of no use: all is consolidated again, or none."""
+    return all(store.exists(files.place(name).path) for name in files.written)

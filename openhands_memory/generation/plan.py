@@ -5,15 +5,14 @@ Flow: looks at what is on disk; asks no model and writes nothing.
 
 from typing import Any, Final, NamedTuple
 
-from openhands_memory.generation.consolidating import Pending, find_pending, why_held
 from openhands_memory.generation.files import (
     Rollout,
-    damaged_raw_memories,
+    current_ledger,
     find_rollouts,
 )
 from openhands_memory.generation.ledger import Ledger
+from openhands_memory.generation.pending import Pending, find_pending, why_held
 from openhands_memory.generation.selection import Selected, Selection
-from openhands_memory.generation.state import load_ledger
 from openhands_memory.layout import GeneratedFiles
 
 __all__ = ["Plan", "PlannedRollout", "plan"]
@@ -83,7 +82,7 @@ def plan(files: GeneratedFiles, *, retry: bool = False, most: int = _MOST) -> Pl
     Raises:
         MemoryFileError: A file or directory could not be read.
     """
-    ledger = load_ledger(files.directory).reopened(damaged_raw_memories(files))
+    ledger = current_ledger(files)
     if retry:
         ledger = ledger.retried()
     found = find_rollouts(files)

@@ -46,7 +46,7 @@ def apply_proposal(files: GeneratedFiles, proposal: Proposal, *, now: datetime) 
     """
     with alone_in(files.directory):
         _check(files, proposal)
-        settle(files, proposal, now=now, reason="reviewed by a person")
+        settle(files, proposal, now=now, reason=f"{proposal.reason}, reviewed")
 
 
 def reject_proposal(files: GeneratedFiles, proposal: Proposal) -> None:

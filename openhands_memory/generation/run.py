@@ -8,7 +8,7 @@ from openhands_memory import writing
 from openhands_memory.errors import MemoryToolError
 from openhands_memory.generation.consolidating import consolidate
 from openhands_memory.generation.extracting import extract_pending, pending_rollouts
-from openhands_memory.generation.files import damaged_raw_memories
+from openhands_memory.generation.files import current_ledger
 from openhands_memory.generation.models import CapReachedError
 from openhands_memory.generation.placing import finish_begun
 from openhands_memory.generation.report import Generation
@@ -66,8 +66,7 @@ def generate(
 def _generate(work: Work, tally: Tally, *, retry: bool) -> None:
     with work.meter.writing():
         finish_begun(work.files, now=work.now())
-    ledger = load_ledger(work.files.directory)
-    ledger = ledger.reopened(damaged_raw_memories(work.files))
+    ledger = current_ledger(work.files)
     if retry:
         ledger = ledger.retried()
     ledger = extract_pending(work, ledger, tally)

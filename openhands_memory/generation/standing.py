@@ -33,7 +33,8 @@ class Standing(NamedTuple):
 
     Attributes: *rollouts* are on disk, *pending* of them are to be extracted;
     *consolidated* are the raw memories that the index is made of, as they are now;
-    *last_error* is why the last consolidation, or extraction, failed, until one succeeds.
+    *last_error* is why the last consolidation, or extraction, failed, until one succeeds;
+    *gave_up* says that the consolidation is not tried again until something is new.
     """
 
     rollouts: int = 0
@@ -42,6 +43,7 @@ class Standing(NamedTuple):
     consolidated: int = 0
     failed: tuple[FailedRollout, ...] = ()
     last_error: str | None = None
+    gave_up: bool = False
     review: Waiting | None = None
 
     def as_dict(self) -> dict[str, Any]:

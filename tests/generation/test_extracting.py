@@ -305,7 +305,7 @@ def test_a_cap_stops_the_extraction_and_keeps_what_was_done(
     models.used = used
     report = desk.run(models, caps=caps)
     assert (report.capped_by, report.consolidated) == (cap, "skipped")
-    assert report.reason == f"stopped at the cap on {cap}"
+    assert report.reason == f"stopped at the cap on {cap} (max_{cap})"
     assert (report.extracted, report.pending) == (2, 2)
     assert len(desk.raw_memories) == 2
     assert not desk.index.exists()

@@ -139,7 +139,9 @@ def test_a_result_that_loses_most_facts_is_refused_and_kept_aside(
     assert "of 40 generated facts are left" in (report.reason or "")
     assert desk.index.read_bytes() == before
     kept = list(state_directory().glob("generation/*/refused/*.json"))
-    assert [json.loads(k.read_text())["reason"] for k in kept] == [report.reason]
+    [path] = kept
+    assert json.loads(path.read_text())["reason"] in (report.reason or "")
+    assert str(path) in (report.reason or "")
     again = desk.generate([], [adding("- The team uses uv.")])
     assert again.consolidated == "accepted"
     [entry, *_] = history_of(str(desk.memory))
