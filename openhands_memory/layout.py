@@ -17,6 +17,7 @@ __all__ = [
     "DAILY_LOG_PATTERN",
     "GENERATED_END",
     "GENERATED_START",
+    "HEADER_START",
     "INDEX_NAME",
     "MEMORIES_DIR",
     "MERGED_NAME",
@@ -142,6 +143,8 @@ MERGED_NAME: Final = "raw_memories.md"
 SUMMARIES: Final = "rollout_summaries"
 SKILLS: Final = "skills"
 SELECTION_NAME: Final = "phase_two_selection.json"
+#: How the header of a raw memory and of a rollout summary begins.
+HEADER_START: Final = "rollout_id: "
 
 #: The sandbox layout's directories, unless others are named.
 MEMORIES_DIR: Final = "memories"

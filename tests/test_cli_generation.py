@@ -405,10 +405,11 @@ def at_terminal(desk: Desk, said: bytes | None, *argv: str) -> tuple[int, str]:
         out = b""
         while part := _read(ours):
             out += part
-            if out.endswith(b"[y/N] ") and said is None:
-                asked.send_signal(signal.SIGINT)
-            elif out.endswith(b"[y/N] "):
-                os.write(ours, said or b"")
+            if out.endswith(b"[y/N] "):
+                if said is None:
+                    asked.send_signal(signal.SIGINT)
+                # A line as well: the signal may come a moment before it reads.
+                os.write(ours, said or b"\n")
         code = asked.wait(30)
     os.close(ours)
     return code, out.decode()
@@ -481,6 +482,16 @@ def test_a_diff_holds_all_lines_of_both_sides(
             f"- {TOKEN}\n".encode(),
             f"- {TOKEN[:-1]}0\n".encode(),
             ["-- [secret: github-token]", "+- [secret: github-token]"],
+        ),
+        (
+            b"",
+            f"- {TOKEN[:9]}\u200b{TOKEN[9:]}\n".encode(),
+            ["+- [secret: github-token]"],
+        ),
+        (
+            b"",
+            "- secret\u202eAKIAABCDEFGHIJKLMNOP\n".encode(),
+            ["+- secret[U+202E][secret: aws-access-key-id]"],
         ),
         ("- a\n".encode("utf-16"), "- b\n".encode("utf-16"), ["-- a", "+- b"]),
     ],
@@ -826,3 +837,18 @@ def test_a_write_is_undone_by_whatever_path_the_workspace_is_reached(
     monkeypatch.chdir(workspace)
     assert main(["undo"]) == 0
     assert not Desk(workspace).index.exists()
+
+
+def test_search_finds_what_was_generated_once(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither in ``raw_memories.md`` again, nor in a header."""
+    monkeypatch.chdir(workspace)
+    Desk(workspace).remember("tides", "The tides stand in millimetres.")
+    capsys.readouterr()
+    assert main(["search", "--json", "tides"]) == 0
+    hits = json.loads(capsys.readouterr().out)["hits"]
+    paths = [hit["path"].rpartition("memory/")[2] for hit in hits]
+    assert paths.count("MEMORY.md") == 1
+    assert not [hit for hit in hits if "rollout_id" in hit["text"]]
+    assert "raw_memories.md" not in paths

@@ -16,7 +16,7 @@ from openhands_memory.commands._arguments import (
 )
 from openhands_memory.commands._search_cache import cache_directory
 from openhands_memory.context.resolve import tier_places
-from openhands_memory.layout import TierPlace
+from openhands_memory.layout import MERGED_NAME, SUMMARIES, TierPlace
 from openhands_memory.sanitize import show_hidden
 from openhands_memory.upkeep.search import SearchFolder, SearchResult
 from openhands_memory.upkeep.search_index import read_file, search
@@ -85,10 +85,9 @@ def _may_search(place: TierPlace) -> bool:
 
 def _folders(place: TierPlace) -> Iterator[SearchFolder]:
     shown = place.shown_as.rpartition("/")[0]
-    yield SearchFolder(place.directory, shown, place.name)
-    summaries = "rollout_summaries"
-    directory = os.path.join(place.directory, summaries)
-    yield SearchFolder(directory, f"{shown}/{summaries}", place.name)
+    yield SearchFolder(place.directory, shown, place.name, without=(MERGED_NAME,))
+    directory = os.path.join(place.directory, SUMMARIES)
+    yield SearchFolder(directory, f"{shown}/{SUMMARIES}", place.name)
 
 
 def _reader(places: Sequence[TierPlace]) -> Any:

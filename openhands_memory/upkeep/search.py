@@ -72,11 +72,15 @@ class SearchFile:
 
 @dataclass(frozen=True, slots=True)
 class SearchFolder:
-    """A directory whose own Markdown files are searched, dated by their names."""
+    """A directory whose own Markdown files are searched, dated by their names.
+
+    Attributes: *without* are names of files that say what others say as well.
+    """
 
     path: str | PathLike[str]
     shown_as: str
     tier: str
+    without: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Final
 from unicodedata import unidata_version
 from zlib import crc32
 
-from openhands_memory.layout import DAILY_LOG_PATTERN
-from openhands_memory.upkeep.document import split_entries
+from openhands_memory.layout import DAILY_LOG_PATTERN, HEADER_START
+from openhands_memory.upkeep.document import Entry, split_entries
 from openhands_memory.upkeep.search import (
     MAX_TEXT,
     REACH,
@@ -55,7 +55,7 @@ INDEX_FROM_FILES: Final = 16
 RACY_NS: Final = 2_000_000_000
 
 #: Raise it with every change to the tables, the entries or the terms.
-_SCHEMA: Final = 1
+_SCHEMA: Final = 2
 #: So many entries, in SQLite's order, are weighed together with their neighbours.
 _POOL: Final = 100
 _BUSY_SECONDS: Final = 5.0
@@ -214,7 +214,11 @@ def _names_below(path: str, sources: _Sources, place: SearchFolder) -> list[str]
     except OSError as error:
         sources.refused[base] = _reason(error)
         return [base]
-    return [base + name for name in names if name.endswith((".md", ".MD"))]
+    return [
+        base + name
+        for name in names
+        if name.endswith((".md", ".MD")) and name not in place.without
+    ]
 
 
 def _ask_states(sources: _Sources) -> None:
@@ -448,6 +452,11 @@ def _forget(db: "Connection", path: str) -> None:
         db.execute("DELETE FROM file WHERE path = ?", key)
 
 
+def _is_header(entry: Entry) -> bool:
+    """Whether *entry* says where a rollout summary comes from, and nothing of its own."""
+    return entry.line == 1 and entry.text.startswith(HEADER_START)
+
+
 def _learn(
     db: "Connection",
     path: str,
@@ -462,7 +471,8 @@ def _learn(
     around = file_terms(file)
     rows: list[tuple[object, ...]] = []
     length = 0
-    for place, entry in enumerate(split_entries(text), start=number << _PLACE_BITS):
+    entries = (e for e in split_entries(text) if not _is_header(e))
+    for place, entry in enumerate(entries, start=number << _PLACE_BITS):
         found = entry_terms(entry, around)
         length += len(found.own)
         own, about = " ".join(found.own), " ".join(found.about)
