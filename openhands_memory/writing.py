@@ -32,6 +32,7 @@ __all__ = [
     "append_record",
     "change_file",
     "create_file",
+    "make_directory",
     "remove_file",
     "replace_private_file",
 ]
@@ -168,6 +169,16 @@ def append_private_record(place: TierPlace, record: bytes) -> None:
             os.close(descriptor)
         if is_new:
             os.fsync(parent)
+
+
+def make_directory(place: TierPlace) -> None:
+    """Make the directory of *place*, if it is missing.
+
+    Raises:
+        MemoryFileError: There is none that may be written to; the message says why.
+    """
+    with _explained(place.path), _locked_directory(place):
+        pass
 
 
 def create_file(

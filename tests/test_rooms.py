@@ -267,7 +267,10 @@ ROOMS: Final[Mapping[str, Room]] = {
         *("generation.selection", "generation.standing", "generation.state"),
         calls=("exists",),
     ),
-    "generation.extracting": flow("errors", "layout", "store", "generation.*"),
+    "generation.extracting": flow(
+        *("errors", "layout", "store", "writing", "generation.*"),
+        outside=("contextlib",),
+    ),
     "generation.pending": flow("layout", "generation.*"),
     "generation.draft": flow("errors", "layout", "generation.*"),
     "generation.consolidating": flow(

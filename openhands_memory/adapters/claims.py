@@ -8,10 +8,10 @@ import dataclasses
 import os
 import threading
 import weakref
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from openhands import sdk
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
 from openhands_memory.config import MemoryGenerateConfig
 from openhands_memory.errors import ConfigError
@@ -66,9 +66,10 @@ def _refuse_conflict(new: Claim, other: Claim) -> None:
             if value != other.settings[name]:
                 raise ConfigError(
                     f"MemoryGenerateConfig.{name}",
-                    value,
+                    _told(value),
                     f"another conversation generates in the same directories with "
-                    f"{other.settings[name]!r}; give both the same, or another layout",
+                    f"{_told(other.settings[name])!r}, or with other settings of it; "
+                    "give both the same, or another layout",
                 )
         return
     for name, mine in new.directories.items():
@@ -99,4 +100,10 @@ def _comparable(value: Any) -> Any:
 
 
 def _settings(value: BaseModel) -> str:
-    return value.model_dump_json(exclude=_NO_SETTINGS, exclude_defaults=True)
+    keys = {name for name, found in value if isinstance(found, SecretStr)}
+    return value.model_dump_json(exclude=_NO_SETTINGS | keys, exclude_defaults=True)
+
+
+def _told(value: Any) -> Any:
+    """A setting as a person is told it: of a model its name and address."""
+    return cast("Any", value)[0] if isinstance(value, tuple) else value

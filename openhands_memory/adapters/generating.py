@@ -26,12 +26,10 @@ from openhands_memory.config import MemoryConfig, MemoryGenerateConfig
 from openhands_memory.context.report import Memory
 from openhands_memory.context.room import room_for_index
 from openhands_memory.errors import ConfigError, MemoryFileError, MemoryToolError
-from openhands_memory.generation.extracting import pending_rollouts
 from openhands_memory.generation.meter import Meter
 from openhands_memory.generation.models import CapReachedError
 from openhands_memory.generation.report import NOTHING_GENERATED, Generation
-from openhands_memory.generation.run import generate, record
-from openhands_memory.generation.state import load_ledger
+from openhands_memory.generation.run import count_pending, generate, record
 from openhands_memory.generation.work import Progress, Tally, Work, no_progress
 from openhands_memory.layout import GeneratedFiles, generated_files
 from openhands_memory.options import ReadOptions
@@ -163,6 +161,7 @@ class Generating:
             reason = told or type(problem).__name__
             if reason != self._not_recorded:
                 warn(f"this run was not recorded: {reason}")
+                self.report = self.report._replace(reason=f"not recorded: {reason}")
             self._not_recorded = reason
 
     def close(self, conversation: sdk.LocalConversation) -> None:
@@ -230,16 +229,16 @@ class Generating:
 
     def _skipped(self, reason: str) -> Generation:
         warn(reason)
-        pending = pending_rollouts(self.files, load_ledger(self.files.directory))
+        pending = count_pending(self.files)
         return self.report._replace(
-            consolidated="skipped", reason=reason, pending=len(pending)
+            consolidated="skipped", reason=reason, pending=pending
         )
 
 
 def _work_off(work: Work, tally: Tally, done: threading.Event) -> None:
     try:
         generate(work, tally=tally)
-    except Exception as error:  # noqa: BLE001  nobody catches it in this thread
+    except BaseException as error:  # noqa: BLE001  nobody catches it in this thread
         tally.consolidated, tally.reason = "skipped", type(error).__name__
     finally:
         done.set()
@@ -252,6 +251,7 @@ def _stop(work: Work, tally: Tally, done: threading.Event) -> None:
     work.meter.stop("seconds")
     tally.capped_by, tally.consolidated = "seconds", "skipped"
     tally.reason = str(CapReachedError("seconds"))
+    tally.pending = count_pending(work.files)
 
 
 def _unfinished(report: Generation) -> str:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 
 from openhands_memory import store
-from openhands_memory.commands._words import count
+from openhands_memory.commands._words import count, hanging
 from openhands_memory.errors import MemoryFileError
 from openhands_memory.generation.standing import NOTHING_STANDS, Standing
 from openhands_memory.git import takes_in
@@ -42,7 +42,7 @@ def standing_lines(files: GeneratedFiles, standing: Standing) -> Iterator[str]:
         return
     yield f"generation: {files.sessions_dir}"
     for label, text in _labelled(files, standing):
-        yield f"  {label:{_LABEL_WIDTH}}{text}"
+        yield from hanging(f"  {label:{_LABEL_WIDTH}}", text)
 
 
 def _labelled(files: GeneratedFiles, standing: Standing) -> Iterator[tuple[str, str]]:

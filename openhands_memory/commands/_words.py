@@ -1,8 +1,24 @@
 """Words for people that several commands use."""
 
-__all__ = ["count"]
+from collections.abc import Iterator
+
+__all__ = ["count", "hanging"]
 
 
 def count(number: int, word: str) -> str:
     """``1 fact``, ``2 facts``."""
     return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+
+
+def hanging(label: str, text: str, *, width: int = 80) -> Iterator[str]:
+    """*text* behind *label*, in lines of *width* that stand below each other.
+
+    No path is taken apart.
+    """
+    from textwrap import wrap  # late: few texts are that long
+
+    room = width - len(label)
+    lines = wrap(text, room, break_long_words=False, break_on_hyphens=False)
+    for line in lines or [""]:
+        yield f"{label}{line}".rstrip()
+        label = " " * len(label)

@@ -19,9 +19,10 @@ from openhands_memory.commands._generation import (
     files_of,
     layout_of,
 )
-from openhands_memory.commands._words import count
+from openhands_memory.commands._words import count, hanging
 from openhands_memory.errors import MemoryToolError, SdkMissingError
 from openhands_memory.layout import GeneratedFiles
+from openhands_memory.sanitize import show_line
 
 if TYPE_CHECKING:
     from openhands.sdk import LLM
@@ -230,7 +231,8 @@ def _print_left(planned: "Plan") -> None:
         waiting = count(len(planned.waiting), "rollout")
         print(f"not tried again: {waiting} that failed three times (--retry)")
     if planned.held:
-        print(f"not consolidated: {planned.held}")
+        for line in hanging("not consolidated: ", show_line(planned.held)):
+            print(line)
 
 
 def _print_plan(
@@ -260,13 +262,13 @@ def report_lines(report: "Generation", files: GeneratedFiles) -> Iterator[str]:
     yield f"extracted: {rollouts}, {report.empty} more with nothing worth keeping"
     for failure in report.failed:
         yield f"failed: {failure.rollout_id} ({failure.stage})"
-        yield f"  {failure.reason}"
+        yield from hanging("  ", show_line(failure.reason))
     for damage in report.damaged:
         lines = ", ".join(map(str, damage.lines))
         yield f"left out: damaged lines of {damage.rollout_id}: {lines}"
     yield f"index: {_index(report, files)}"
     if report.reason:
-        yield f"  {report.reason}"
+        yield from hanging("  ", show_line(report.reason))
     if report.pending:
         yield f"pending: {count(report.pending, 'rollout')}"
     cost = "cost unknown" if report.cost is None else f"{report.cost:.4f} US dollars"

@@ -8,7 +8,7 @@ from openhands_memory.errors import MemoryToolError
 from openhands_memory.generation.draft import Draft, RefusedError
 from openhands_memory.generation.judging import Verdict
 from openhands_memory.generation.ledger import Ledger
-from openhands_memory.generation.models import CapReachedError
+from openhands_memory.generation.models import CapReachedError, ModelCallError
 from openhands_memory.generation.pending import Pending, find_pending, why_held
 from openhands_memory.generation.placing import settle
 from openhands_memory.generation.selection import (
@@ -48,14 +48,22 @@ def consolidate(work: Work, ledger: Ledger, tally: Tally) -> None:
         return
     done = tally.extracted + tally.empty + len(tally.failed)
     work.progress(done, done + 1, "consolidating")
+    calls = work.meter.calls
     try:
         _consolidate(work, pending, tally)
     except CapReachedError as error:
-        _refuse(work, ledger, pending, str(error))
+        # Turns are its own. Of the rest, it takes all there is each time, if nothing
+        # came before it.
+        alone = not calls and work.meter.calls > 0
+        counts = alone or error.cap == "turns"
+        _refuse(work, ledger, pending, error, counts=counts)
         raise
+    except ModelCallError as error:
+        tally.consolidated, tally.reason = "refused", str(error)
+        _refuse(work, ledger, pending, error, counts=False)
     except MemoryToolError as error:
         tally.consolidated, tally.reason = "refused", str(error)
-        _refuse(work, ledger, pending, str(error))
+        _refuse(work, ledger, pending, error)
     else:
         _settle(work.files)
 
@@ -63,12 +71,20 @@ def consolidate(work: Work, ledger: Ledger, tally: Tally) -> None:
 def _settle(files: GeneratedFiles) -> None:
     """Forget failures: they are told as long as they are not made good."""
     ledger = load_ledger(files.directory)
-    if ledger.consolidation.attempts:
+    if ledger.consolidation.key:
         save_ledger(files.directory, ledger.settled())
 
 
-def _refuse(work: Work, ledger: Ledger, pending: Pending, reason: str) -> None:
-    save_ledger(work.files.directory, ledger.with_refusal(pending.key, reason))
+def _refuse(
+    work: Work,
+    ledger: Ledger,
+    pending: Pending,
+    error: MemoryToolError,
+    *,
+    counts: bool = True,
+) -> None:
+    ledger = ledger.with_refusal(pending.key, str(error), counts=counts)
+    save_ledger(work.files.directory, ledger)
 
 
 def _consolidate(work: Work, pending: Pending, tally: Tally) -> None:

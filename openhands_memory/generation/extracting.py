@@ -3,6 +3,7 @@
 Flow: finds what is pending, asks the first model, writes two files for each rollout.
 """
 
+import contextlib
 from typing import Final, NamedTuple
 
 from openhands_memory import store
@@ -36,7 +37,8 @@ from openhands_memory.generation.raw_memory import Header, Kept, summary_name
 from openhands_memory.generation.report import Damage, Failure
 from openhands_memory.generation.state import save_ledger
 from openhands_memory.generation.work import Tally, Work
-from openhands_memory.layout import SUMMARIES, GeneratedFiles
+from openhands_memory.layout import RAW_MEMORIES, SUMMARIES, GeneratedFiles
+from openhands_memory.writing import make_directory
 
 __all__ = ["extract_pending", "pending_rollouts"]
 
@@ -61,6 +63,7 @@ class _Step(NamedTuple):
     state: State
     reason: str = ""
     stage: str = "extraction"
+    counts: bool = True
 
 
 def extract_pending(work: Work, ledger: Ledger, tally: Tally) -> Ledger:
@@ -74,26 +77,30 @@ def extract_pending(work: Work, ledger: Ledger, tally: Tally) -> Ledger:
     todo = pending_rollouts(work.files, ledger)
     silent = 0
     for number, rollout in enumerate(todo):
-        tally.pending = len(todo) - number
         work.progress(number, len(todo) + 1, f"extracting {rollout.rollout_id}")
         calls = work.meter.calls
         try:
-            step = _extract(work, rollout, kept.get(rollout.rollout_id), tally)
+            known = kept.get(rollout.rollout_id)
+            is_new = rollout.rollout_id not in ledger.rollouts
+            step = _extract(work, rollout, known, tally, is_new=is_new)
             silent = 0
+            if step is None and known:
+                ledger = _known(work, ledger, rollout, known)
             if step is None:
-                ledger = _known(work, ledger, rollout, kept[rollout.rollout_id])
                 continue
         except ModelCallError as error:
-            step = _Step("failed", str(error), "model")
+            is_long = isinstance(error, ContextTooLongError)
+            step = _Step("failed", str(error), "model", counts=is_long)
             silent += 1
         except MemoryFileError as error:
             step = _Step("failed", f"{error.path}: {error.problem}", "file")
         except CapReachedError as error:
-            if work.meter.calls > calls:  # this one was begun, and took it there
-                _note(work, ledger, tally, rollout, _Step("failed", str(error), "cap"))
+            if work.meter.calls > calls:  # this one was begun
+                # Where nothing came before it, it takes all there is each time.
+                step = _Step("failed", str(error), "cap", counts=not calls)
+                _note(work, ledger, tally, rollout, step)
             raise
         ledger = _note(work, ledger, tally, rollout, step)
-        tally.pending -= 1
         if silent == _MOST_SILENT:
             break
     return ledger
@@ -118,16 +125,23 @@ def _note(
     else:
         tally.extracted += 1
     ledger = ledger.with_outcome(
-        rollout.rollout_id, rollout.size, step.state, step.reason
+        rollout.rollout_id,
+        rollout.size,
+        step.state,
+        step.reason,
+        counts=step.counts,
     )
     save_ledger(work.files.directory, ledger)
     return ledger
 
 
 def _extract(
-    work: Work, rollout: Rollout, known: Kept | None, tally: Tally
+    work: Work, rollout: Rollout, known: Kept | None, tally: Tally, *, is_new: bool
 ) -> _Step | None:
-    """Extract one rollout; None if that was done before, and only the ledger lost."""
+    """Extract one rollout; None if that was done before, and only the ledger lost.
+
+    *is_new* says that the ledger does not know it.
+    """
     room = work.models.rollout_chars()
     gathered = _gather(work, rollout, room)
     if gathered.damaged_count:
@@ -137,8 +151,9 @@ def _extract(
         if gathered.damaged_count:
             return _Step("failed", "no line of it could be read", "file")
         return _Step("empty")
-    if known and known.header.updated_at == gathered.updated_at:
+    if is_new and known and known.header.updated_at == gathered.updated_at:
         return None
+    _prepare(work.files, rollout.rollout_id)
     answer = _ask(work, rollout, gathered, room)
     if isinstance(answer, Problem):
         return _Step("failed", answer.reason)
@@ -152,6 +167,19 @@ def _extract(
     header = _header(rollout, gathered, f"{SUMMARIES}/{name}")
     _keep(work, header, answer.raw_memory, answer.rollout_summary)
     return _Step("extracted")
+
+
+def _prepare(files: GeneratedFiles, rollout_id: str) -> None:
+    """See that there will be room for the result, before anybody is paid for it.
+
+    Raises:
+        MemoryFileError: There is none.
+    """
+    raw = files.place(RAW_MEMORIES, f"{rollout_id}.md")
+    for place in (raw, files.place(SUMMARIES, "x")):
+        make_directory(place)
+    with contextlib.suppress(FileNotFoundError, PermissionError):
+        store.stat_file(raw)
 
 
 def _gather(work: Work, rollout: Rollout, room: int) -> Gathered:

@@ -106,13 +106,13 @@ def load_raw_memories(files: GeneratedFiles) -> Mapping[str, Kept]:
     """The raw memories by the id of their rollout, which name and header agree on.
 
     Raises:
-        MemoryFileError: One of them, or their directory, could not be read.
+        MemoryFileError: Their directory could not be listed.
     """
     return {i: kept for i, kept in _raw_memories(files) if kept}
 
 
 def damaged_raw_memories(files: GeneratedFiles) -> frozenset[str]:
-    """Ids of rollouts whose raw memory is there, and is none: it says so nowhere.
+    """Ids of rollouts whose raw memory is there, and cannot be read as one.
 
     Raises:
         MemoryFileError: As `load_raw_memories` does.
@@ -123,7 +123,10 @@ def damaged_raw_memories(files: GeneratedFiles) -> frozenset[str]:
 def _raw_memories(files: GeneratedFiles) -> Iterator[tuple[str, Kept | None]]:
     for name in _names(files.place(RAW_MEMORIES, "x"), ".md"):
         rollout_id = name.removesuffix(".md")
-        data = read_or_none(files.place(RAW_MEMORIES, name))
+        try:
+            data = read_or_none(files.place(RAW_MEMORIES, name))
+        except MemoryFileError:  # one that nobody can read stops only itself
+            data = None
         kept = parse_memory((data or b"").decode("utf-8", "replace"))
         is_one = kept is not None and kept.header.rollout_id == rollout_id
         yield rollout_id, kept if is_one else None

@@ -56,12 +56,21 @@ class Ledger(NamedTuple):
         return known.state == "failed" and known.attempts < ATTEMPTS
 
     def with_outcome(
-        self, rollout_id: str, size: int, state: State, reason: str = ""
+        self,
+        rollout_id: str,
+        size: int,
+        state: State,
+        reason: str = "",
+        *,
+        counts: bool = True,
     ) -> "Ledger":
-        """This and one more outcome; failures of what did not grow add up."""
+        """This and one more outcome; failures of what did not grow add up.
+
+        One that does not count as an attempt is not the rollout's fault.
+        """
         known = self.rollouts.get(rollout_id)
         again = known is not None and known.size == size and known.state == "failed"
-        attempts = 1 + (known.attempts if known and again else 0)
+        attempts = int(counts) + (known.attempts if known and again else 0)
         outcome = Outcome(size, state, attempts, reason)
         return self._replace(rollouts={**self.rollouts, rollout_id: outcome})
 
@@ -79,10 +88,13 @@ class Ledger(NamedTuple):
         }
         return self._replace(rollouts=kept)
 
-    def with_refusal(self, key: str, reason: str) -> "Ledger":
-        """This and one more failure to consolidate the selection *key*."""
+    def with_refusal(self, key: str, reason: str, *, counts: bool = True) -> "Ledger":
+        """This and one more failure to consolidate the selection *key*.
+
+        One that does not count as an attempt is not the selection's fault.
+        """
         last = self.consolidation
-        attempts = 1 + (last.attempts if last.key == key else 0)
+        attempts = int(counts) + (last.attempts if last.key == key else 0)
         return self._replace(consolidation=Attempt(key, attempts, reason))
 
     def settled(self) -> "Ledger":

@@ -58,7 +58,7 @@ def _failed(ledger: Ledger, sizes: dict[str, int]) -> list[FailedRollout]:
 
 def _last_error(ledger: Ledger, failed: tuple[FailedRollout, ...]) -> str | None:
     last = ledger.consolidation
-    if last.attempts:
+    if last.key:
         return last.reason
     return failed[-1].reason if failed else None
 

@@ -35,8 +35,8 @@ __all__ = ["Pending", "find_pending", "why_held"]
 
 _WAITS = "a proposal waits for {review}"
 _DAMAGED = (
-    "{path}: its header is damaged, and its rollout is gone. Restore it; or remove it, "
-    "and what it alone supports goes too"
+    "{path} cannot be read as a raw memory, and its rollout is gone. Restore it; or "
+    "remove it, and what it alone supports goes too"
 )
 _GAVE_UP = (
     "the same raw memories were refused {attempts} times; {retry} tries again. The last "

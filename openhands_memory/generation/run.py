@@ -17,7 +17,7 @@ from openhands_memory.generation.state import load_ledger, locked
 from openhands_memory.generation.work import Tally, Work
 from openhands_memory.layout import GeneratedFiles
 
-__all__ = ["generate", "record"]
+__all__ = ["count_pending", "generate", "record"]
 
 _LOCKED = "another process generates memory here"
 
@@ -60,7 +60,16 @@ def generate(
         problem = (error.strerror or str(error)).lower()
         where = f"{error.filename}: " if error.filename else ""
         tally.consolidated, tally.reason = "skipped", f"{where}{problem}"
+    tally.pending = count_pending(work.files)
     return tally.report(work.meter)
+
+
+def count_pending(files: GeneratedFiles) -> int:
+    """How many rollouts are to be extracted, as far as they can be listed."""
+    try:
+        return len(pending_rollouts(files, load_ledger(files.directory)))
+    except OSError:
+        return 0
 
 
 def _generate(work: Work, tally: Tally, *, retry: bool) -> None:
@@ -71,4 +80,3 @@ def _generate(work: Work, tally: Tally, *, retry: bool) -> None:
         ledger = ledger.retried()
     ledger = extract_pending(work, ledger, tally)
     consolidate(work, ledger, tally)
-    tally.pending = len(pending_rollouts(work.files, load_ledger(work.files.directory)))

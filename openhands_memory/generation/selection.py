@@ -6,8 +6,9 @@ cannot be read.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import Any, Final, NamedTuple, cast
 
 from openhands_memory.generation.raw_memory import Header, Kept, render_memory
@@ -130,18 +131,30 @@ def _changed(before: Selected, now: Selected) -> bool:
 
 
 def _refs(ids: Sequence[str], before: Mapping[str, Selected]) -> dict[str, str]:
-    """A short name for each of *ids*: the one that it had, else one that none has."""
+    """A short name for each of *ids*: the one that it had, else one that none has.
+
+    It is not how another's id begins, if that can be: who reads it looks for the file.
+    """
     refs = {i: before[i].ref for i in ids if i in before}
     taken = {s.ref for s in before.values()}
+    everybody = {*ids, *before}
     for rollout_id in ids:
-        if rollout_id in refs:
-            continue
-        size = _REF_CHARS if len(rollout_id) > _WHOLE_CHARS else len(rollout_id)
-        while rollout_id[:size] in taken and size < len(rollout_id):
-            size += 1
-        refs[rollout_id] = rollout_id[:size]
-        taken.add(refs[rollout_id])
+        if rollout_id not in refs:
+            others = taken | (everybody - {rollout_id})
+            refs[rollout_id] = _ref(rollout_id, taken, others)
+            taken.add(refs[rollout_id])
     return refs
+
+
+def _ref(rollout_id: str, taken: Collection[str], others: Collection[str]) -> str:
+    first = _REF_CHARS if len(rollout_id) > _WHOLE_CHARS else len(rollout_id)
+    for size in range(first, len(rollout_id) + 1):
+        ref = rollout_id[:size]
+        if not any(other.startswith(ref) for other in others):
+            return ref
+    if rollout_id not in taken:
+        return rollout_id
+    return f"{rollout_id[:_REF_CHARS]}-{sha256(rollout_id.encode()).hexdigest()[:8]}"
 
 
 def render_merged(kept: Iterable[Kept]) -> str:

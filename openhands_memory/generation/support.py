@@ -81,8 +81,8 @@ class Refs(NamedTuple):
 
     def known(self, refs: Iterable[str]) -> tuple[str, ...]:
         """Those of *refs* that a selected rollout has, as it has them."""
-        found = (_resolve(ref, self.selected) for ref in refs)
-        return tuple(dict.fromkeys(ref for ref in found if ref))
+        found = (self._resolve(ref) for ref in refs)
+        return tuple(dict.fromkeys(r for r in found if r and r in self.selected))
 
     def with_others(self, refs: Iterable[str]) -> "Refs":
         """These, and those of *refs* that nobody here knows: they came with a clone."""
@@ -95,29 +95,32 @@ class Refs(NamedTuple):
 
     def is_removed(self, ref: str) -> bool:
         """Whether the rollout of *ref* was removed."""
-        return not self.known((ref,)) and _resolve(ref, self.removed) is not None
+        return self._resolve(ref) in self.removed
 
     def without_removed(self, refs: Iterable[str]) -> tuple[str, ...]:
         """*refs* as they are, but for those of removed rollouts."""
         return tuple(ref for ref in refs if not self.is_removed(ref))
 
+    def _resolve(self, ref: str) -> str | None:
+        """The ref that is meant: models write whole ids and file names, too.
+
+        Whatever is a ref is that one, also where another's id begins with it.
+        """
+        refs = {**self.removed, **self.selected}
+        if ref in refs:
+            return ref
+        whole = [known for known, rollout_id in refs.items() if ref == rollout_id]
+        near = whole or [
+            known
+            for known, rollout_id in refs.items()
+            if (len(ref) >= _ENOUGH and rollout_id.startswith(ref))
+            or ref.startswith(f"{rollout_id}_")
+        ]
+        return near[0] if len(near) == 1 else None
+
 
 #: Fewer characters of an id are a slip of the pen.
 _ENOUGH: Final = 6
-
-
-def _resolve(ref: str, refs: Mapping[str, str]) -> str | None:
-    """The one of *refs* that is meant: models write whole ids and file names, too."""
-    if ref in refs:
-        return ref
-    near = [
-        known
-        for known, rollout_id in refs.items()
-        if ref == rollout_id
-        or (len(ref) >= _ENOUGH and rollout_id.startswith(ref))
-        or ref.startswith(f"{rollout_id}_")
-    ]
-    return near[0] if len(near) == 1 else None
 
 
 # --- Words ------------------------------------------------------------------------------

@@ -144,3 +144,23 @@ def test_raw_memories_stand_below_each_other_newest_first() -> None:
     merged = render_merged([Kept(header("b"), "- two\n"), Kept(header("a"), "- one")])
     assert merged.index("rollout_id: b") < merged.index("rollout_id: a")
     assert "- two\n\nrollout_id: a\n" in merged
+
+
+def test_a_ref_is_never_how_another_id_begins_if_that_can_be() -> None:
+    """Ids such as ``user-42-…`` and those that are mapped begin alike."""
+    alike = ["rollout-9f92b60053fb", "rollout-353511112222", "customer-acme-berlin"]
+    refs = [s.ref for s in chosen(*map(header, [*alike, "customer"])).selected]
+    assert len(set(refs)) == 4
+    assert "customer" in refs
+    assert "rollout-" not in refs
+
+
+def test_an_id_that_is_somebodys_ref_gets_another() -> None:
+    """As refs were given before that was thought of."""
+    old = Selected(header("customer-acme-berlin"), "customer", "")
+    found = chosen(
+        header("customer"), header("customer-acme-berlin"), last=Consolidated((old,))
+    )
+    refs = {s.rollout_id: s.ref for s in found.selected}
+    assert refs["customer-acme-berlin"] == "customer"
+    assert refs["customer"] not in ("customer", "")

@@ -88,3 +88,11 @@ def test_a_fact_is_supported_by_what_holds_its_words(
 def test_where_words_tell_nothing_the_only_fresh_rollout_supports() -> None:
     assert supporters("prefers short answers", RAWS, fresh=("two",)) == ("two",)
     assert supporters("prefers short answers", RAWS, fresh=("one", "two")) == ()
+
+
+def test_a_ref_of_one_that_was_removed_is_not_taken_for_how_another_begins() -> None:
+    refs = Refs({"rollout-b": "rollout-b-long-id"}, {"rollout-": "rollout-a-long-id"})
+    assert refs.is_removed("rollout-")
+    assert refs.known(("rollout-",)) == ()
+    assert refs.without_removed(("rollout-", "rollout-b")) == ("rollout-b",)
+    assert refs.known(("rollout-b-long-id", "rollout-b-l")) == ("rollout-b",)
