@@ -14,10 +14,11 @@ import os
 import secrets
 import stat
 from collections.abc import Callable, Generator
+from time import monotonic, sleep
 from typing import Final, NamedTuple
 
 from openhands_memory.errors import MemoryFileError
-from openhands_memory.layout import TierPlace
+from openhands_memory.layout import INDEX_NAME, SANDBOX_INDEX_NAME, TierPlace
 from openhands_memory.opening import READING
 
 try:
@@ -46,6 +47,10 @@ _SHARED_DIRECTORY, _SHARED_FILE = 0o777, 0o666
 
 _TEMPORARY_START: Final = ".openhands-memory-"
 _TEMPORARY_END: Final = ".tmp"
+
+#: Seconds that a lock is waited for, and between two looks at it.
+_PATIENCE_SECONDS: Final = 10
+_PAUSE_SECONDS: Final = 0.0005
 
 #: How often a change is applied anew to a file that somebody else keeps changing.
 _ATTEMPTS: Final = 20
@@ -102,10 +107,13 @@ def change_file(
                 os.unlink(name, dir_fd=parent)
             else:
                 temporary = _write_temporary(parent, written.after, mode)
-                if _read(place, parent)[0] != before:
-                    os.unlink(temporary, dir_fd=parent)
-                    continue
-                os.replace(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
+                try:
+                    if _read(place, parent)[0] != before:
+                        continue
+                    os.replace(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
+                finally:
+                    with contextlib.suppress(FileNotFoundError):
+                        os.unlink(temporary, dir_fd=parent)
             os.fsync(parent)
             return written
     problem = f"somebody else changed it {_ATTEMPTS} times while it was written"
@@ -274,8 +282,9 @@ def _remedy(path: str) -> str:
 def _real_place(place: TierPlace) -> TierPlace:
     """Where *place* really is, if the index is a link: the link stays one.
 
-    A project tier's link must stay below its workspace; its real path is then walked
-    without following any.
+    In the project tier only an index may be one, to another Markdown file below the
+    workspace: whoever wrote the repository must not choose what we overwrite. The real
+    path is then walked without following any.
     """
     if not os.path.islink(place.path):
         return place
@@ -288,7 +297,18 @@ def _real_place(place: TierPlace) -> TierPlace:
     if not real.startswith(start):
         problem = "is a link that leads outside the workspace"
         raise MemoryFileError(place.path, problem, "Replace it by a file.")
-    return place._replace(base=base, below=tuple(real[len(start) :].split(os.sep)))
+    below = tuple(real[len(start) :].split(os.sep))
+    if place.below[-1] not in _MAY_BE_LINKS or not _is_markdown(below):
+        problem = f"is a link to {'/'.join(below)}, which is not written through it"
+        raise MemoryFileError(place.path, problem, "Replace it by a file.")
+    return place._replace(base=base, below=below)
+
+
+_MAY_BE_LINKS: Final = (INDEX_NAME, SANDBOX_INDEX_NAME)
+
+
+def _is_markdown(below: tuple[str, ...]) -> bool:
+    return below[-1].endswith(".md") and ".git" not in below
 
 
 @contextlib.contextmanager
@@ -313,10 +333,33 @@ def _locked_directory(place: TierPlace) -> Generator[int]:
                     f"{part} is a link or no directory, so nothing is written there"
                 )
                 raise MemoryFileError(place.path, problem) from None
-        if fcntl:
-            fcntl.flock(here, fcntl.LOCK_EX)
+        _lock(here, place)
         _sweep(here)
         yield here
+
+
+def _lock(directory: int, place: TierPlace) -> None:
+    """Lock *directory*, which others do for milliseconds.
+
+    Raises:
+        MemoryFileError: Somebody does it for longer, a stopped process perhaps.
+    """
+    if fcntl is None:
+        return
+    until = monotonic() + _PATIENCE_SECONDS
+    while True:
+        try:
+            fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if monotonic() >= until:
+                problem = (
+                    f"its directory is locked by a process for {_PATIENCE_SECONDS} s"
+                )
+                remedy = f"fuser -v {place.directory} may tell which."
+                raise MemoryFileError(place.path, problem, remedy) from None
+            sleep(_PAUSE_SECONDS)
+        else:
+            return
 
 
 def _make_base(base: str, mode: int) -> None:

@@ -144,7 +144,10 @@ ROOMS: Final[Mapping[str, Room]] = {
     # The disk.
     "opening": disk("errors", "layout"),
     "store": disk("errors", "layout", "opening"),
-    "writing": disk("errors", "layout", "opening"),
+    # It waits for a lock no longer than it may.
+    "writing": disk(
+        *("errors", "layout", "opening"), outside=("time.monotonic", "time.sleep")
+    ),
     "templates": disk("errors"),
     "trust": disk("errors", "layout", "writing", outside=("platformdirs",)),
     # Reading: what the agent will see.

@@ -1,5 +1,6 @@
 """Files are created whole, with their modes, and never over another."""
 
+import fcntl
 import multiprocessing
 import os
 import resource
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from openhands_memory import writing
 from openhands_memory.errors import MemoryFileError
 from openhands_memory.layout import TierPlace, project_place, user_place
 from openhands_memory.writing import (
@@ -403,3 +405,57 @@ def test_a_writer_killed_at_any_moment_leaves_the_old_or_the_new_file(
         assert len(lines) == 1001
         assert set(lines[:-1]) <= {b"%d" % last, b"%d" % (last + 1)}
         assert len(set(lines[:-1])) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        ("MEMORY.md", "src/app.py"),
+        ("MEMORY.md", ".git/notes.md"),
+        ("raw_memories.md", "NOTES.md"),
+        ("phase_two_selection.json", ".env"),
+        ("2026-11-30.md", "NOTES.md"),
+    ],
+)
+def test_a_repository_does_not_choose_what_is_overwritten(
+    name: str, target: str, tmp_path: Path
+) -> None:
+    """Only an index may be a link, and only to another Markdown file."""
+    theirs = tmp_path / target
+    theirs.parent.mkdir(parents=True, exist_ok=True)
+    theirs.write_bytes(b"theirs")
+    link = tmp_path / ".openhands" / "memory" / name
+    link.parent.mkdir(parents=True)
+    link.symlink_to(theirs)
+    place = project_place(str(tmp_path))
+    place = place._replace(below=(*place.below[:-1], name))
+    with pytest.raises(MemoryFileError, match="which is not written through it"):
+        change_file(place, add_two)
+    assert theirs.read_bytes() == b"theirs"
+    assert names(link.parent) == [name]
+
+
+def test_a_project_index_may_be_a_link_to_another_markdown_file(tmp_path: Path) -> None:
+    notes = tmp_path / "NOTES.md"
+    notes.write_bytes(b"- one\n")
+    link = tmp_path / ".openhands" / "memory" / "MEMORY.md"
+    link.parent.mkdir(parents=True)
+    link.symlink_to("../../NOTES.md")
+    change_file(project_place(str(tmp_path)), add_two)
+    assert link.is_symlink()
+    assert notes.read_bytes() == b"- one\n- two\n"
+
+
+def test_a_lock_that_is_never_let_go_is_an_error(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "_PATIENCE_SECONDS", 0)
+    holder = os.open(index.parent, os.O_RDONLY)
+    fcntl.flock(holder, fcntl.LOCK_EX)
+    try:
+        with pytest.raises(MemoryFileError, match="is locked by a process"):
+            change_file(project_place(str(tmp_path)), add_two)
+    finally:
+        os.close(holder)
+    change_file(project_place(str(tmp_path)), add_two)
+    assert index.read_bytes().endswith(b"- two\n")

@@ -52,7 +52,9 @@ def _labelled(files: GeneratedFiles, standing: Standing) -> Iterator[tuple[str, 
     if standing.last_error not in (None, *(f.reason for f in standing.failed)):
         yield "last error", show_line(standing.last_error or "")
     for failed in standing.failed[:_NAMED]:
-        yield "failed", f"{failed.rollout_id} ({count(failed.attempts, 'time')})"
+        # What was no fault of the rollout's is not counted.
+        often = f" ({count(failed.attempts, 'time')})" if failed.attempts else ""
+        yield "failed", f"{failed.rollout_id}{often}"
         yield "", show_line(failed.reason)
     if (more := len(standing.failed) - _NAMED) > 0:
         yield "", f"and {count(more, 'more rollout')}"

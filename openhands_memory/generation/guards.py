@@ -9,15 +9,15 @@ from typing import Final
 
 from openhands_memory.secrets import find_secrets
 
-__all__ = ["path_problems", "secret_problems"]
+__all__ = ["OUR_PATH", "missing_paths", "named_path", "path_problems", "secret_problems"]
 
 #: Files of ours, wherever a text says that the memory directory is. What stands in
 #: ``skills/`` may be the project's own, unless the path says whose it is.
-_OURS: Final = re.compile(
-    r"(?<![\w.~-])((?:[\w.-]+/)*)"
+OUR_PATH: Final = re.compile(
+    r"(?<![\w.~/-])(~?/?(?:[\w.-]+/)*)"
     r"((?:rollout_summaries|raw_memories|skills)/[\w./-]*\w\.md)(?![\w/])"
 )
-_HIS: Final = re.compile(r"(?:\./|(?:[\w.-]+/)*memor(?:y|ies)/)?")
+_HIS: Final = re.compile(r"(?:\./|~?/?(?:[\w.-]+/)*memor(?:y|ies)/)?")
 #: So many are told at once.
 _MOST_TOLD: Final = 5
 
@@ -53,11 +53,18 @@ def _first_masked(
 
 def path_problems(name: str, text: str, present: Collection[str]) -> Iterator[str]:
     """The files below the memory directory that *text* names and that are not *present*."""
-    missing: dict[str, None] = {}
-    for found in _OURS.finditer(text):
-        path = found[2]
-        is_ours = not path.startswith("skills/") or _HIS.fullmatch(found[1])
-        if is_ours and path not in present:
-            missing[path] = None
-    for path in list(missing)[:_MOST_TOLD]:
+    for path in missing_paths(text, present)[:_MOST_TOLD]:
         yield f"{name}: there is no file {path[:100]}; correct the path or remove it."
+
+
+def missing_paths(text: str, present: Collection[str]) -> list[str]:
+    """The files of ours that *text* names and that are not *present*, each once."""
+    found = dict.fromkeys(map(named_path, OUR_PATH.finditer(text)))
+    return [path for path in found if path and path not in present]
+
+
+def named_path(found: re.Match[str]) -> str | None:
+    """The path below the memory directory that `OUR_PATH` *found*, if it is of ours."""
+    path = found[2]
+    is_ours = not path.startswith("skills/") or _HIS.fullmatch(found[1])
+    return path if is_ours else None

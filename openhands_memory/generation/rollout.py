@@ -32,7 +32,8 @@ __all__ = [
     "rollout_id",
 ]
 
-#: The last two are for records of other writers (OpenAI Agents SDK 0.22).
+#: The words a header may hold, and no others; the last two are for records of other
+#: writers (OpenAI Agents SDK 0.22).
 _STATES: Final = frozenset(
     {
         *("completed", "interrupted", "cancelled", "failed", "max_turns_exceeded"),
@@ -180,6 +181,9 @@ def _fitting(sizes: Sequence[int], room: int) -> int:
 def parse_segment(line: bytes) -> Segment:
     """The segment that *line* holds; keys that are not known are passed over.
 
+    A record of another writer is read as far as it goes: only one without a time and an
+    id is none.
+
     Raises:
         ValueError: It holds none; the message is the reason.
     """
@@ -191,17 +195,18 @@ def parse_segment(line: bytes) -> Segment:
         raise ValueError("is not JSON") from None
     if not isinstance(record, dict):
         raise ValueError("is not a JSON object")
-    given = cast("dict[str, Any]", record)
+    given = cast("dict[str, object]", record)
     if not _is_shallow(given):
-        raise ValueError("is nested too deeply")
+        given = {key: map_strings(value, str) for key, value in given.items()}
+    output = _text_or_none(given.get("final_output"))
     return Segment(
         updated_at=_instant(_text(given, "updated_at")),
         rollout_id=_safe_id(_text(given, "rollout_id")),
-        input=_items(given, "input"),
-        generated_items=_items(given, "generated_items"),
-        interruptions=_items(given, "interruptions", missing=[]),
-        terminal=_terminal(given.get("terminal_metadata")),
-        final_output=_text_or_none(given, "final_output"),
+        input=_items(given.get("input"), role="user"),
+        generated_items=_items(given.get("generated_items")),
+        interruptions=_items(given.get("interruptions")),
+        terminal=_terminal(given.get("terminal_metadata"), output),
+        final_output=output,
     )
 
 
@@ -222,15 +227,16 @@ def _inside(value: object) -> Iterator[object]:
         yield from cast("list[object]", value)
 
 
-def _text(record: Mapping[str, Any], key: str) -> str:
+def _text(record: Mapping[str, object], key: str) -> str:
     value = record.get(key)
     if not isinstance(value, str):
         raise ValueError(f"{key} is not a string")
     return value
 
 
-def _text_or_none(record: Mapping[str, Any], key: str) -> str | None:
-    return None if record.get(key) is None else _text(record, key)
+def _text_or_none(value: object) -> str | None:
+    """A string as it is, and any other value as JSON on one line."""
+    return value if value is None or isinstance(value, str) else compact(value)
 
 
 def _instant(text: str) -> str:
@@ -250,31 +256,24 @@ def _safe_id(text: str) -> str:
     return text
 
 
-def _items(
-    record: Mapping[str, Any], key: str, *, missing: object = None
-) -> tuple[Item, ...]:
-    items = record.get(key, missing)
-    if not isinstance(items, list):
-        raise ValueError(f"{key} is not a list")
-    found = cast("list[object]", items)
-    if not all(isinstance(item, dict) for item in found):
-        raise ValueError(f"{key} has an item that is not an object")
-    return tuple(cast("list[Item]", found))
+def _items(value: object, **said_by: str) -> tuple[Item, ...]:
+    """The items of a list; what is no object becomes the content of one."""
+    if not value:
+        return ()
+    listed = cast("list[object]", value) if isinstance(value, list) else [value]
+    return tuple(
+        cast("Item", item) if isinstance(item, dict) else {**said_by, "content": item}
+        for item in listed
+    )
 
 
-def _terminal(value: object) -> Terminal:
-    if not isinstance(value, dict):
-        raise ValueError("terminal_metadata is not an object")
-    metadata = cast("dict[str, Any]", value)
-    state = _text(metadata, "terminal_state")
-    if state not in _STATES:
-        raise ValueError("terminal_state is none that a run can end in")
-    final = metadata.get("has_final_output", False)
-    if not isinstance(final, bool):
-        raise ValueError("has_final_output is not true or false")
+def _terminal(value: object, output: str | None) -> Terminal:
+    told = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    state, final = told.get("terminal_state"), told.get("has_final_output")
+    known = isinstance(state, str) and state in _STATES
     return Terminal(
-        terminal_state=state,
-        exception_type=_text_or_none(metadata, "exception_type"),
-        exception_message=_text_or_none(metadata, "exception_message"),
-        has_final_output=final,
+        terminal_state=state if known else "unknown",
+        exception_type=_text_or_none(told.get("exception_type")),
+        exception_message=_text_or_none(told.get("exception_message")),
+        has_final_output=final if isinstance(final, bool) else output is not None,
     )

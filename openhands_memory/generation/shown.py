@@ -68,15 +68,13 @@ def mark_up(data: bytes | None) -> Marked:
     file = decode_file(data or b"")
     document = parse_document(file.text)
     pieces = list(zip(document.lines, document.ends, strict=True))
-    stripped = [line.strip() for line in document.lines]
     newline = _newline(document)
-    if GENERATED_START not in stripped:
+    mark, stop = document.marks
+    if mark is None:
         pieces += _beginning(pieces, newline)
-        start, stop = len(pieces), None
+        start = len(pieces)
     else:
-        start = stripped.index(GENERATED_START) + 1
-        below = stripped[start:]
-        stop = start + below.index(GENERATED_END) if GENERATED_END in below else None
+        start = mark + 1
     if stop is None:
         stop = start
         # A lone CR would take a line feed below it for its own.

@@ -38,6 +38,10 @@ _SILENT: Final = re.compile(
     r"(?:[-*_][ \t]*){3,}|[-*+]|<!-- /?openhands-memory: \w+ -->"
 )
 _PRE: Final = re.compile(r"(?i)<(/?)pre\b")
+#: A tag that is only spoken of is none.
+_CODE_SPAN: Final = re.compile(r"(?<!`)(`+)(?!`)[^`]+\1(?!`)")
+#: What is in both marks of the generated part.
+_SIGN: Final = "openhands-memory: generated -->"
 
 
 # --- Bytes and text -------------------------------------------------------------------
@@ -134,14 +138,51 @@ class Document(_Lines):
         return tuple(_entries(self, len(self.lines) + 1))
 
     @cached_property
+    def marks(self) -> tuple[int | None, int | None]:
+        """Indexes of the lines that begin and end the generated part; None if missing.
+
+        Code that shows the marks is passed over, but an open fence hides nothing below.
+        """
+        if _SIGN not in self.body:
+            return None, None
+        begins = [
+            n for n, line in enumerate(self.lines) if line.strip() == GENERATED_START
+        ]
+        ends = [n for n, line in enumerate(self.lines) if line.strip() == GENERATED_END]
+        code: set[int] = set()
+        for top, bottom in [*self.fences.blocks, *_pre_blocks(self.lines, self.body)]:
+            code.update(range(top, bottom + 1))
+        start = next((n for n in begins if n not in code), None)
+        least = -1 if start is None else start
+        end = next((n for n in ends if n > least and n not in code), None)
+        if start is None and end is not None:
+            above = next((n for n in reversed(begins) if n < end), None)
+            start = above if self._is_caught(above, end, begins + ends) else None
+        elif start is not None and end is None:
+            below = next((n for n in ends if n > start), None)
+            end = below if self._is_caught(below, None, begins + ends) else None
+        return start, None if start is None else end
+
+    def _is_caught(self, mark: int | None, end: int | None, marks: list[int]) -> bool:
+        """Whether *mark* stands in a block of code that is none.
+
+        A fence that somebody left open takes one across the mark for its end: then what
+        follows, up to *end*, is whole without it. Code with two of *marks* shows them.
+        """
+        if mark is None:
+            return False
+        around = next((b for b in self.fences.blocks if b[0] < mark < b[1]), None)
+        if around is None or sum(around[0] < n < around[1] for n in marks) > 1:
+            return False
+        return nested_fences(self.lines[mark + 1 : end]).oddities == 0
+
+    @cached_property
     def generated(self) -> range:
         """Indexes of the lines between the marks of the generated part; empty if none."""
-        stripped = [line.strip() for line in self.lines]
-        if GENERATED_START not in stripped:
+        start, end = self.marks
+        if start is None:
             return range(0)
-        start = stripped.index(GENERATED_START) + 1
-        ends = GENERATED_END in stripped[start:]
-        return range(start, stripped.index(GENERATED_END, start) if ends else start)
+        return range(start + 1, start + 1 if end is None else end)
 
 
 def parse_document(text: str) -> Document:
@@ -184,7 +225,7 @@ def _pre_blocks(lines: Sequence[str], body: str) -> Iterator[tuple[int, int]]:
         return
     opened: int | None = None
     for index, line in enumerate(lines):
-        for tag in _PRE.finditer(line):
+        for tag in _PRE.finditer(_CODE_SPAN.sub("", line)):
             if not tag[1]:
                 opened = index if opened is None else opened
             elif opened is not None:

@@ -200,6 +200,19 @@ def test_a_key_that_is_refused_is_told_and_never_shown(
     assert "no such key" in out
     assert KEY not in out + err
     assert not [p for p, data in contents(tmp_path).items() if KEY.encode() in data]
+    # That is no fault of the rollouts: they are tried until there is a key.
+    with served(monkeypatch, *EXTRACTED, WROTE, FINISH):
+        assert run(desk, "generate") == 0
+    assert desk.facts == ["uses uv", "uses tabs"]
+
+
+@only_openhands
+def test_what_failed_three_times_waits_for_a_retry(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(3):
+        with served(monkeypatch, *[BAD] * 4):
+            assert run(desk, "generate") == 1
     with served(monkeypatch):
         assert run(desk, "generate") == 1
     assert "not tried again: 2 rollouts" in capsys.readouterr().out

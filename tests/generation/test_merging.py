@@ -6,12 +6,16 @@ from hypothesis import strategies as st
 
 from openhands_memory.generation.merging import Merged, Rules, digest_of, merge
 from openhands_memory.generation.room import FILE_CHARS, room_inside
-from openhands_memory.generation.shown import as_plain, file_problem, show_file
+from openhands_memory.generation.shown import as_plain, file_problem, mark_up, show_file
 from openhands_memory.generation.support import Refs, distinctive_words
 from openhands_memory.layout import GENERATED_END as END
 from openhands_memory.layout import GENERATED_START as START
 from openhands_memory.secrets import mask_secrets
-from openhands_memory.upkeep.document import decode_file, parse_document
+from openhands_memory.upkeep.document import (
+    decode_file,
+    parse_document,
+    render_document,
+)
 
 REFS = Refs(
     {"aaaa1111": "aaaa1111-22", "bbbb2222": "bbbb2222-33", "cccc3333": "cccc3333-44"},
@@ -79,13 +83,9 @@ def outside(data: bytes) -> tuple[bytes, bytes | None]:
     file = decode_file(data)
     document = parse_document(file.text)
     pieces = [a + b for a, b in zip(document.lines, document.ends, strict=True)]
-    stripped = [line.strip() for line in document.lines]
-    if START not in stripped:
+    start, stop = document.marks
+    if start is None or stop is None:
         return data, None
-    start = stripped.index(START)
-    if END not in stripped[start:]:
-        return data, None
-    stop = stripped.index(END, start)
     errors = "surrogateescape"
     head, tail = "".join(pieces[: start + 1]), "".join(pieces[stop:])
     return (
@@ -154,6 +154,34 @@ def test_what_is_shown_has_the_lines_of_the_file_and_no_secret(data: bytes) -> N
     assert "MIIE" not in shown
     assert START in shown
     assert END in shown
+
+
+@given(FILES)
+def test_the_marks_that_are_added_are_found_again(data: bytes) -> None:
+    marked = mark_up(data)
+    text = render_document(marked.document)
+    assert parse_document(text).marks == (marked.start - 1, marked.stop)
+
+
+SAMPLE = f"How it looks:\n```\n{START}\n- a fact\n{END}\n```\n- hers\n"
+
+
+@pytest.mark.parametrize(
+    "sample", [SAMPLE, SAMPLE.replace("```\n-", "</pre>\n-").replace("```", "<pre>")]
+)
+@pytest.mark.parametrize("part", ["", generated(f"- old {A}")])
+def test_a_sample_of_the_format_stays_a_sample(sample: str, part: str) -> None:
+    for before in (sample + part, part + sample):
+        after = show_file(before.encode()).split("\n")
+        last = len(after) - after[::-1].index(END) - 1
+        at = last if before == sample + part else after.index(END)
+        after.insert(at, f"- new {B}")
+        result = merged(before, "\n".join(after))
+        assert not result.problems
+        assert sample in text_of(result)
+        assert inside(result) == [*part.splitlines()[1:-1], f"- new {B}"]
+        again = merged(result.data, show_file(result.data))
+        assert again.data is result.data
 
 
 PERSON = """\ufeff# Project\r

@@ -220,24 +220,11 @@ def broken(**changes: Any) -> bytes:
         (b"[" * 1_000_000, "not JSON"),
         (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "not JSON"),
         (b'{"a":' + b"1" * 100_000 + b"}", "not JSON"),
-        (broken(x=json.loads("[" * 200 + "]" * 200)), "nested too deeply"),
         (broken(updated_at=5), "updated_at is not a string"),
         (broken(updated_at="now\nrollout_id: x"), "updated_at is not a time"),
         (broken(updated_at="0001-01-01T00:00:00+14:00"), "updated_at is not a time"),
         (broken(rollout_id="../x"), "rollout_id is not the name of a file"),
         (broken(rollout_id=None), "rollout_id is not a string"),
-        (broken(input="hello"), "input is not a list"),
-        (broken(generated_items={}), "generated_items is not a list"),
-        (broken(generated_items=["x"]), "an item that is not an object"),
-        (broken(interruptions=1), "interruptions is not a list"),
-        (broken(terminal_metadata=[]), "terminal_metadata is not an object"),
-        (broken(terminal_metadata={}), "terminal_state is not a string"),
-        (broken(terminal_metadata={"terminal_state": "ok\nx"}), "none that a run"),
-        (
-            broken(terminal_metadata={"terminal_state": "stuck", "exception_type": 1}),
-            "exception_type is not a string",
-        ),
-        (broken(final_output=["x"]), "final_output is not a string"),
     ],
 )
 def test_what_is_no_segment_has_a_reason(line: bytes, reason: str) -> None:
@@ -257,6 +244,78 @@ def test_other_writers_keys_and_times_are_understood() -> None:
     found = parse_segment(broken(updated_at="2026-11-29T21:00:00+09:00", extra=[1]))
     assert found.updated_at == WHEN
     assert parse_segment(broken(updated_at="2026-11-29T12:00:00Z")).updated_at == WHEN
+
+
+def without(*names: str) -> bytes:
+    record = json.loads(broken())
+    return json.dumps({k: v for k, v in record.items() if k not in names}).encode()
+
+
+@pytest.mark.parametrize(
+    ("output", "kept_as"),
+    [
+        ({"answer": 42, "why": "é"}, '{"answer":42,"why":"é"}'),
+        (["x", None], '["x",null]'),
+        *((42, "42"), (False, "false"), (0, "0"), ("", ""), ("text", "text")),
+        (None, None),
+    ],
+)
+def test_a_final_output_of_any_kind_is_kept(
+    output: object, kept_as: str | None
+) -> None:
+    found = parse_segment(broken(final_output=output))
+    assert found.final_output == kept_as
+    assert found.generated_items == (said("hi"),)
+    assert parse_segment(render_segment(found)) == found
+
+
+@pytest.mark.parametrize("name", ["input", "generated_items", "interruptions"])
+@pytest.mark.parametrize("empty", [None, [], "", {}])
+def test_no_items_are_written_in_several_ways(name: str, empty: object) -> None:
+    assert getattr(parse_segment(broken(**{name: empty})), name) == ()
+    assert getattr(parse_segment(without(name)), name) == ()
+
+
+def test_what_is_no_object_among_items_becomes_the_content_of_one() -> None:
+    asked = ({"role": "user", "content": "hi"},)
+    assert parse_segment(broken(input="hi")).input == asked
+    assert parse_segment(broken(input=["hi", USER])).input == (*asked, USER)
+    assert parse_segment(broken(input=USER)).input == (USER,)
+    found = parse_segment(broken(generated_items=["x", 1, said("y")], interruptions=1))
+    assert found.generated_items == ({"content": "x"}, {"content": 1}, said("y"))
+    assert found.interruptions == ({"content": 1},)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        *(None, [], "completed", {}, {"terminal_state": None}, {"terminal_state": 5}),
+        *({"terminal_state": ["failed"]}, {"terminal_state": "paused"}),
+        {"terminal_state": "completed\nrollout_id: other"},
+    ],
+)
+def test_an_end_that_nobody_knows_is_unknown(metadata: object) -> None:
+    found = parse_segment(broken(terminal_metadata=metadata))
+    assert found.terminal == Terminal("unknown", has_final_output=True)
+    assert gather([broken(terminal_metadata=metadata)], room=9999).damaged_count == 0
+
+
+def test_metadata_may_be_missing_or_of_other_types() -> None:
+    assert parse_segment(without("terminal_metadata")).terminal.has_final_output
+    bare = parse_segment(without("terminal_metadata", "final_output"))
+    assert bare.terminal == Terminal("unknown")
+    told = {"terminal_state": "failed", "exception_type": 1, "exception_message": ["x"]}
+    found = parse_segment(broken(terminal_metadata=told | {"has_final_output": "no"}))
+    assert found.terminal == Terminal("failed", "1", '["x"]', has_final_output=True)
+
+
+@pytest.mark.parametrize("name", ["x", "final_output", "generated_items"])
+def test_what_is_nested_too_deeply_is_cut(name: str) -> None:
+    deep = json.loads("[" * 200 + '"end"' + "]" * 200)
+    found = parse_segment(broken(**{name: deep}))
+    assert found.input == (USER,)
+    assert "end" not in str(found)
+    assert ("nested too deeply" in str(found)) == (name != "x")
 
 
 # --- Gathering --------------------------------------------------------------------------

@@ -156,6 +156,60 @@ def test_the_generated_part_is_what_stands_between_its_marks() -> None:
     assert not parse_document("- mine").generated
 
 
+#: S and E stand for the marks in what follows.
+_MARKS = {
+    "S": "<!-- openhands-memory: generated -->",
+    "E": "<!-- /openhands-memory: generated -->",
+}
+_SHOWN = {
+    "fence": "```|S|- x|E|```",
+    "tildes": "~~~md|S|E|~~~",
+    "listed": "- Like this:|  ```|  S|  E|  ```",
+    "quoted": "> ```|S|E|> ```",
+    "pre": "<pre>|S|E|</pre>",
+    "begin alone": "```|S|```",
+    "end alone": "```|E|```",
+    "one by one": "Begins with|```|S|```|and ends with|```|E|```",
+}
+
+
+def marks_of(text: str) -> tuple[int | None, int | None]:
+    lines = [_MARKS.get(line.strip(), line) for line in text.split("|")]
+    return parse_document("\n".join(lines)).marks
+
+
+@pytest.mark.parametrize("shown", _SHOWN.values(), ids=_SHOWN)
+def test_code_that_shows_the_marks_is_no_generated_part(shown: str) -> None:
+    assert marks_of(shown) == (None, None)
+    size = shown.count("|") + 1
+    assert marks_of(f"{shown}|S|- a|E") == (size, size + 2)
+    assert marks_of(f"S|- a|E|{shown}") == (0, 2)
+    assert marks_of(f"S|- a|{shown}|E") == (0, size + 2)
+    assert marks_of(f"S|- a|{shown}") == (0, None)
+    assert marks_of(f"{shown}|E") == (None, None)
+    assert marks_of(f"{shown}|S|- a|E|{shown}") == (size, size + 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "marks"),
+    [
+        ("```|S|- a|E", (1, 3)),
+        ("<pre>|S|- a|E", (1, 3)),
+        ("```|S|- a|  ```sh|  x|  ```|E|- b", (1, 6)),
+        ("```|S|```|x|```|E", (1, 5)),
+        ("S|- a|```|E|- b|```|x|```", (0, 3)),
+        ("- no `<pre>`|S|- no `</pre>`|E", (1, 3)),
+        ("S|- no `<pre>`|E|- no `</pre>`", (0, 2)),
+        ("E|S", (1, None)),
+        ("E", (None, None)),
+    ],
+)
+def test_a_fence_left_open_does_not_hide_the_marks(
+    text: str, marks: tuple[int | None, int | None]
+) -> None:
+    assert marks_of(text) == marks
+
+
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
