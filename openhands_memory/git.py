@@ -61,6 +61,14 @@ def takes_in(path: str) -> Literal["tracked", "not ignored"] | None:
     return "not ignored" if is_new else "tracked"
 
 
+def tracked_names(directory: str) -> frozenset[str]:
+    """Names of the files in *directory* that git tracks."""
+    if not _is_in_repository(os.path.join(directory, "x")):
+        return frozenset()
+    found = _answer(_start(directory, "ls-files", "-z", inside=True))
+    return frozenset(name for name in (found or "").split("\0") if "/" not in name)
+
+
 def last_commit_date(path: str) -> str | None:
     """The day of the last commit that changed *path*, as ``YYYY-MM-DD``."""
     return _answer(_start(path, *_LAST_COMMIT)) or None

@@ -200,7 +200,7 @@ ROOMS: Final[Mapping[str, Room]] = {
     "generation.extraction": pure(
         *("generation.gathering", "generation.raw_memory", "prompts", "sanitize")
     ),
-    "generation.selection": pure("generation.raw_memory"),
+    "generation.selection": pure("generation.raw_memory", "generation.rollout"),
     "generation.stage": pure("errors"),
     "generation.models": pure("errors", "generation.stage"),
     # A stop waits for the write that has begun.
@@ -255,12 +255,13 @@ ROOMS: Final[Mapping[str, Room]] = {
     ),
     "generation.placing": flow(
         *("errors", "layout", "upkeep.change", "writing"),
-        *("generation.files", "generation.state"),
+        *("generation.files", "generation.selection", "generation.state"),
     ),
     "generation.review": flow(
         *("errors", "layout", "generation.files", "generation.placing"),
         *("generation.selection", "generation.state"),
     ),
+    "generation.naming": pure("errors"),
     "generation.forgetting": flow(
         *("errors", "layout", "upkeep.*", "writing", "generation.*")
     ),
@@ -372,6 +373,7 @@ ROOMS: Final[Mapping[str, Room]] = {
         *(*GROUND, "secrets", "context.report", "context.room", "generation.*"),
         *("adapters.claims", "adapters.context", "adapters.events"),
         *("adapters.known_secrets", "adapters.model_settings", "adapters.models"),
+        "git",
         outside=("openhands", "pydantic", "threading", "time"),
         # It gives the clock to all of generation.
         calls=("now",),

@@ -31,7 +31,8 @@ from openhands_memory.generation.models import CapReachedError
 from openhands_memory.generation.report import NOTHING_GENERATED, Generation
 from openhands_memory.generation.run import count_pending, generate, record
 from openhands_memory.generation.work import Progress, Tally, Work, no_progress
-from openhands_memory.layout import GeneratedFiles, generated_files
+from openhands_memory.git import tracked_names
+from openhands_memory.layout import RAW_MEMORIES, GeneratedFiles, generated_files
 from openhands_memory.options import ReadOptions
 from openhands_memory.secrets import mask_secrets
 
@@ -43,6 +44,8 @@ _INTERRUPTED: Final = "generation was interrupted; what is left is pending"
 #: The part of a close's time, and at most so many seconds, that no model gets: in it the
 #: work is written down, or that it was stopped.
 _GRACE_PART, _GRACE_SECONDS = 0.1, 1.0
+#: Enough to tell the stats of a conversation that nobody holds.
+_LEAST_SECONDS: Final = 0.05
 _NO_MODEL: Final = (
     "this agent has no model of its own: set phase_one_model and phase_two_model"
 )
@@ -192,6 +195,7 @@ class Generating:
             mask=secret_mask(conversation),
             grace=grace,
         )
+        work = self._without_strangers(work)
         # Not join(): one that is interrupted takes the thread for dead (Python 3.12).
         tally, done = Tally(), threading.Event()
         try:
@@ -208,12 +212,34 @@ class Generating:
             tally.capped_by, tally.reason = None, _INTERRUPTED
             raise
         finally:
-            add_usage(conversation, models)
+            # A run that is going on holds the state for as long as its model takes.
+            telling = threading.Thread(
+                target=add_usage, args=(conversation, models), daemon=True
+            )
+            telling.start()
+            telling.join(max(_LEAST_SECONDS, work.meter.seconds_left + grace))
             recorded = self.report.recorded
             self.report = report = tally.report(work.meter, recorded=recorded)
         if report.capped_by or report.failed or report.consolidated == "refused":
             warn(_unfinished(report))
         return report
+
+    def _without_strangers(self, work: Work) -> Work:
+        """*work* at nobody's expense for what only came with the repository.
+
+        What a project's memory says is a stranger's word where it is not always trusted.
+        """
+        rollouts = tracked_names(os.path.dirname(self.files.rollout("x").path))
+        raws = tracked_names(self.files.place(RAW_MEMORIES, "x").directory)
+        read = self.config.read
+        trusts = read is None or read.project_trust == "always"
+        return work._replace(
+            own=self.rollout_id,
+            foreign=frozenset(n.removesuffix(".jsonl") for n in rollouts),
+            untrusted=frozenset()
+            if trusts
+            else frozenset(n.removesuffix(".md") for n in raws),
+        )
 
     @property
     def _is_gone(self) -> bool:

@@ -39,7 +39,7 @@ def consolidate(work: Work, ledger: Ledger, tally: Tally) -> None:
         CapReachedError: A cap is reached; memory is as it was.
         MemoryFileError: What it starts from could not be read.
     """
-    pending = find_pending(work.files, ledger, most=work.most)
+    pending = find_pending(work.files, ledger, most=work.most, untrusted=work.untrusted)
     if not pending.selection.differs:
         _settle(work.files)
         return
@@ -84,7 +84,8 @@ def _refuse(
     counts: bool = True,
 ) -> None:
     ledger = ledger.with_refusal(pending.key, str(error), counts=counts)
-    save_ledger(work.files.directory, ledger)
+    with work.meter.writing():
+        save_ledger(work.files.directory, ledger)
 
 
 def _consolidate(work: Work, pending: Pending, tally: Tally) -> None:
@@ -102,7 +103,8 @@ def _consolidate(work: Work, pending: Pending, tally: Tally) -> None:
         raise RefusedError(f"the model's result was not taken: {told} (kept in {path})")
     selection = _recorded(work, pending, verdict)
     wanted = {p: Written(pending.before.get(p), d) for p, d in verdict.files.items()}
-    tally.reason = "; ".join(verdict.notes) or None
+    told = filter(None, (tally.reason, *verdict.notes))
+    tally.reason = "; ".join(told) or None
     time = work.now()
     result = Proposal(
         time.isoformat(), _reason(pending), wanted, selection, pending.key

@@ -48,10 +48,14 @@ class Draft:
         evidence = _evidence(work.files, pending)
         with work.meter.writing():
             replace_text(work.files.place(MERGED_NAME), evidence[MERGED_NAME])
-        self._shown = stage_files(pending.before, evidence, mask=work.mask)
+        self._shown = stage_files(pending.before, evidence, mask=self._mask)
         self._stage = Stage(
             self._shown, writable=lambda path: is_writable(path, work.files)
         )
+
+    def _mask(self, text: str) -> str:
+        self._work.meter.check()  # masking takes long where there is much of it
+        return self._work.mask(text)
 
     def edit(self) -> str | None:
         """Let the agent edit; why there is no result, if there is none.
@@ -123,13 +127,13 @@ def _by_ref(pending: Pending) -> dict[str, str]:
 def _evidence(files: GeneratedFiles, pending: Pending) -> dict[str, str]:
     """What the agent may read, by path."""
     kept = [pending.raws[s.rollout_id] for s in pending.selection.selected]
-    names = {k.header.rollout_summary_file for k in kept}
-    summaries = {f"{SUMMARIES}/{n}": t for n, t in load_summaries(files).items()}
+    paths = (k.header.rollout_summary_file.partition("/") for k in kept)
+    names = {name for folder, _, name in paths if folder == SUMMARIES}
     return {
         MERGED_NAME: render_merged(kept),
         **{
             f"{RAW_MEMORIES}/{k.header.rollout_id}.md": render_memory(k.header, k.body)
             for k in kept
         },
-        **{path: text for path, text in summaries.items() if path in names},
+        **{f"{SUMMARIES}/{n}": t for n, t in load_summaries(files, names).items()},
     }

@@ -4,6 +4,7 @@ Flow: finds what is pending, asks the first model, writes two files for each rol
 """
 
 import contextlib
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from openhands_memory import store
@@ -42,8 +43,13 @@ from openhands_memory.writing import make_directory
 
 __all__ = ["extract_pending", "pending_rollouts"]
 
+_FOREIGN: Final = (
+    "rollouts that came with the repository are left out ({left}); {command} takes them"
+)
 #: A model that did not answer this often in a row is not asked about the next rollout.
 _MOST_SILENT: Final = 3
+#: Bytes of the longest rollout that is read: months of work, read in some seconds.
+_MOST_BYTES: Final = 1024**3
 #: How often a rollout is halved that is too much for the model.
 _HALVINGS: Final = 4
 
@@ -74,7 +80,7 @@ def extract_pending(work: Work, ledger: Ledger, tally: Tally) -> Ledger:
         MemoryFileError: Rollouts or raw memories cannot be listed.
     """
     kept = load_raw_memories(work.files)
-    todo = pending_rollouts(work.files, ledger)
+    todo = _todo(work, ledger, tally)
     silent = 0
     for number, rollout in enumerate(todo):
         work.progress(number, len(todo) + 1, f"extracting {rollout.rollout_id}")
@@ -106,12 +112,22 @@ def extract_pending(work: Work, ledger: Ledger, tally: Tally) -> Ledger:
     return ledger
 
 
+def _todo(work: Work, ledger: Ledger, tally: Tally) -> list[Rollout]:
+    """What is pending, this conversation's own first, without what is foreign."""
+    pending = pending_rollouts(work.files, ledger)
+    todo = [r for r in pending if r.rollout_id not in work.foreign]
+    if left := len(pending) - len(todo):
+        command = work.files.command("generate")
+        tally.reason = _FOREIGN.format(left=left, command=command)
+    return sorted(todo, key=lambda rollout: rollout.rollout_id != work.own)
+
+
 def _known(work: Work, ledger: Ledger, rollout: Rollout, kept: Kept) -> Ledger:
     """Finish what somebody began who died before it was written down."""
     with work.meter.writing():
         drop_earlier(work.files, kept.header)
-    ledger = ledger.with_outcome(rollout.rollout_id, rollout.size, "extracted")
-    save_ledger(work.files.directory, ledger)
+        ledger = ledger.with_outcome(rollout.rollout_id, rollout.size, "extracted")
+        save_ledger(work.files.directory, ledger)
     return ledger
 
 
@@ -131,7 +147,8 @@ def _note(
         step.reason,
         counts=step.counts,
     )
-    save_ledger(work.files.directory, ledger)
+    with work.meter.writing():
+        save_ledger(work.files.directory, ledger)
     return ledger
 
 
@@ -142,6 +159,10 @@ def _extract(
 
     *is_new* says that the ledger does not know it.
     """
+    work.meter.check()
+    if rollout.size > _MOST_BYTES:
+        reason = f"has {rollout.size:,} bytes; {_MOST_BYTES:,} are the most"
+        return _Step("failed", reason, "file")
     room = work.models.rollout_chars()
     gathered = _gather(work, rollout, room)
     if gathered.damaged_count:
@@ -185,12 +206,19 @@ def _prepare(files: GeneratedFiles, rollout_id: str) -> None:
 def _gather(work: Work, rollout: Rollout, room: int) -> Gathered:
     try:
         lines = store.read_lines(rollout.place, limit=LINE_LIMIT)
-        return gather(lines, room=room, mask=work.mask)
+        return gather(_timed(work, lines), room=room, mask=work.mask)
     except MemoryFileError:
         raise
     except OSError as error:
         problem = f"could not be read: {(error.strerror or str(error)).lower()}"
         raise MemoryFileError(rollout.place.path, problem) from error
+
+
+def _timed(work: Work, lines: Iterable[bytes | None]) -> Iterator[bytes | None]:
+    """*lines*, as long as there is time to read them."""
+    for line in lines:
+        work.meter.check()
+        yield line
 
 
 def _ask(

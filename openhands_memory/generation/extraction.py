@@ -263,7 +263,11 @@ def masked(extracted: Extracted, mask: Callable[[str], str]) -> Extracted:
     Hidden characters are shown, and no line can be taken for one of a header.
     """
     slug, summary, memory = map(mask, extracted)
-    return Extracted(safe_slug(slug), _safe_body(summary), _safe_body(memory))
+    # Other letters can spell a secret that is one only in those of a slug.
+    spelt = (_plain(slug), _joined(_plain(slug)), safe_slug(slug))
+    is_told = any(mask(text) != text for text in spelt)
+    slug = _FALLBACK if is_told else safe_slug(slug)
+    return Extracted(slug, _safe_body(summary), _safe_body(memory))
 
 
 def _safe_body(text: str) -> str:
@@ -283,10 +287,17 @@ def safe_slug(text: str) -> str:
     Letters lose their accents; what has no Latin letter is left out. Mask secrets first:
     they cannot be told any more afterwards.
     """
-    text = text.strip()[: _SLUG_CHARS * 20].removesuffix(".md")
-    plain = unicodedata.normalize("NFKD", text.casefold())
-    plain = re.sub(r"[\u0300-\u036f'’]", "", plain)
-    slug = re.sub(r"[^a-z0-9_]+", "-", plain).strip("-_")[:_SLUG_CHARS].rstrip("-_")
+    slug = _joined(_plain(text).casefold())[:_SLUG_CHARS].rstrip("-_")
     if re.fullmatch(_DEVICE, slug):
         return f"{_FALLBACK}-{slug}"
     return slug or _FALLBACK
+
+
+def _plain(text: str) -> str:
+    """The beginning of *text* in plain letters, of which a slug is made."""
+    text = text.strip()[: _SLUG_CHARS * 20].removesuffix(".md")
+    return re.sub(r"[\u0300-\u036f'’]", "", unicodedata.normalize("NFKD", text))
+
+
+def _joined(plain: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_]+", "-", plain).strip("-_")

@@ -5,7 +5,7 @@ memory that is overlooked would count as removed.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from hashlib import sha256
 from typing import Final, NamedTuple
@@ -56,8 +56,11 @@ __all__ = [
     "summaries_of",
 ]
 
-#: Bytes of the largest Markdown file that is read.
+#: Bytes of the largest index or skill that is read, of the largest raw memory, and of
+#: the largest rollout summary: some times what extraction leaves.
 _SIZE_LIMIT: Final = 4 * 1024 * 1024
+_RAW_LIMIT: Final = 128 * 1024
+_SUMMARY_LIMIT: Final = 256 * 1024
 
 
 class Rollout(NamedTuple):
@@ -124,7 +127,7 @@ def _raw_memories(files: GeneratedFiles) -> Iterator[tuple[str, Kept | None]]:
     for name in _names(files.place(RAW_MEMORIES, "x"), ".md"):
         rollout_id = name.removesuffix(".md")
         try:
-            data = read_or_none(files.place(RAW_MEMORIES, name))
+            data = read_or_none(files.place(RAW_MEMORIES, name), limit=_RAW_LIMIT)
         except MemoryFileError:  # one that nobody can read stops only itself
             data = None
         kept = parse_memory((data or b"").decode("utf-8", "replace"))
@@ -132,12 +135,19 @@ def _raw_memories(files: GeneratedFiles) -> Iterator[tuple[str, Kept | None]]:
         yield rollout_id, kept if is_one else None
 
 
-def load_summaries(files: GeneratedFiles) -> Mapping[str, str]:
-    """The texts of the rollout summaries by their names; those that can be read."""
+def load_summaries(
+    files: GeneratedFiles, names: Collection[str] | None = None
+) -> Mapping[str, str]:
+    """The texts of the rollout summaries by their names; those that can be read.
+
+    Of all, or of those with *names*.
+    """
     texts: dict[str, str] = {}
     for name in _names(files.place(SUMMARIES, "x"), ".md"):
+        if names is not None and name not in names:
+            continue
         try:
-            data = read_or_none(files.place(SUMMARIES, name))
+            data = read_or_none(files.place(SUMMARIES, name), limit=_SUMMARY_LIMIT)
         except MemoryFileError:
             continue
         if data is not None:
@@ -252,14 +262,14 @@ def drop_file(place: TierPlace) -> bool:
     return writing.remove_file(place)
 
 
-def read_or_none(place: TierPlace) -> bytes | None:
-    """The file's bytes; None if there is none.
+def read_or_none(place: TierPlace, *, limit: int = _SIZE_LIMIT) -> bytes | None:
+    """The file's bytes, *limit* at most; None if there is none.
 
     Raises:
         MemoryFileError: There is something that cannot, or must not, be read.
     """
     try:
-        return store.read_bytes(place, _SIZE_LIMIT)
+        return store.read_bytes(place, limit)
     except FileNotFoundError:
         return None
     except MemoryFileError:

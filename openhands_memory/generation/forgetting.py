@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from openhands_memory import writing
-from openhands_memory.errors import MemoryFileError, MemoryToolError
+from openhands_memory.errors import MemoryFileError
 from openhands_memory.generation.consolidation import stage_files
 from openhands_memory.generation.files import (
     find_ids,
@@ -22,6 +22,7 @@ from openhands_memory.generation.files import (
     replace_text,
 )
 from openhands_memory.generation.judging import Verdict, judge
+from openhands_memory.generation.naming import NoSuchRolloutError, resolve_name
 from openhands_memory.generation.placing import finish_begun, put_in_place
 from openhands_memory.generation.raw_memory import Header, parse_memory, render_memory
 from openhands_memory.generation.rollout import is_safe_id
@@ -60,9 +61,6 @@ __all__ = ["Forgotten", "NoSuchRolloutError", "forget_rollout"]
 _WRITER: Final = "forget"
 #: Whoever removes needs no room; nobody's result is judged here.
 _ANY_ROOM: Final = 1 << 40
-#: Fewer characters of an id are no name for it.
-_ENOUGH: Final = 6
-_MOST_NAMED: Final = 20
 
 
 class Forgotten(NamedTuple):
@@ -79,28 +77,6 @@ class Forgotten(NamedTuple):
     changed: Mapping[str, Written]
     dropped_proposal: bool = False
     purged: int = 0
-
-
-class NoSuchRolloutError(MemoryToolError):
-    """No rollout, or more than one, is called so.
-
-    Attributes: *name* is what was asked for, *known* are the ids that it could be.
-    """
-
-    def __init__(self, name: str, known: tuple[str, ...], *, several: bool) -> None:
-        super().__init__(name, known, several)
-        self.name = name
-        self.known = known
-        self.several = several
-
-    def __str__(self) -> str:
-        what = "begins the ids of several rollouts" if self.several else "is no rollout"
-        if not self.known:
-            return f"{self.name} {what} here: there are none"
-        named = "".join(f"\n  {rollout_id}" for rollout_id in self.known[:_MOST_NAMED])
-        more = len(self.known) - _MOST_NAMED
-        rest = f"\n  and {more} more" if more > 0 else ""
-        return f"{self.name} {what} here; name one of:{named}{rest}"
 
 
 def forget_rollout(
@@ -137,7 +113,7 @@ class _Trace:
         self._summaries = load_summaries(files)
         self._ids = self._known_ids()
         refs = {s.ref: s.rollout_id for s in self._last.selected}
-        self._id = _resolve(name, self._ids, refs)
+        self._id = resolve_name(name, self._ids, refs)
         known = (s for s in self._last.selected if s.rollout_id == self._id)
         #: Facts may name it also where the selection was lost.
         unknown = Selected(Header(self._id, "", "", "", ""), self._id, "")
@@ -267,18 +243,6 @@ class _Trace:
         files = (f"/{name}_", f"/{name}.md", f"/{name}.jsonl")
         marks = (f"[^{self._selected.ref}]", f"[^{name}]", *files)
         return any(mark in text for mark in marks)
-
-
-def _resolve(name: str, ids: tuple[str, ...], refs: Mapping[str, str]) -> str:
-    """The id that *name* is, is the ref of, or begins."""
-    if name in ids:
-        return name
-    if refs.get(name) in ids:
-        return refs[name]
-    near = tuple(i for i in ids if len(name) >= _ENOUGH and i.startswith(name))
-    if len(near) != 1:
-        raise NoSuchRolloutError(name, near or ids, several=bool(near))
-    return near[0]
 
 
 def _shorten_merged(files: GeneratedFiles) -> None:

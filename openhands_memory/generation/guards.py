@@ -9,15 +9,21 @@ from typing import Final
 
 from openhands_memory.secrets import find_secrets
 
-__all__ = ["OUR_PATH", "missing_paths", "named_path", "path_problems", "secret_problems"]
+__all__ = [
+    "OUR_PATH",
+    "missing_paths",
+    "named_path",
+    "path_problems",
+    "secret_problems",
+]
 
 #: Files of ours, wherever a text says that the memory directory is. What stands in
 #: ``skills/`` may be the project's own, unless the path says whose it is.
 OUR_PATH: Final = re.compile(
-    r"(?<![\w.~/-])(~?/?(?:[\w.-]+/)*)"
+    r"(?<![\w.~-])((?:[\w.-]+/)*)"
     r"((?:rollout_summaries|raw_memories|skills)/[\w./-]*\w\.md)(?![\w/])"
 )
-_HIS: Final = re.compile(r"(?:\./|~?/?(?:[\w.-]+/)*memor(?:y|ies)/)?")
+_HIS: Final = re.compile(r"(?:\./|(?:[\w.-]+/)*memor(?:y|ies)/)?")
 #: So many are told at once.
 _MOST_TOLD: Final = 5
 

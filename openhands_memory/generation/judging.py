@@ -6,10 +6,21 @@ Pure. A result is accepted as a whole or not at all, and nothing is written here
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
-from openhands_memory.generation.guards import path_problems, secret_problems
+from openhands_memory.generation.guards import (
+    missing_paths,
+    path_problems,
+    secret_problems,
+)
+from openhands_memory.generation.mentions import (
+    Names,
+    mend_part,
+    mend_text,
+    names_after,
+)
 from openhands_memory.generation.merging import Merged, Rules, digest_of, merge
+from openhands_memory.generation.room import room_problem
 from openhands_memory.generation.selection import Consolidated, Selected, Selection
-from openhands_memory.generation.shown import MARKS, safe
+from openhands_memory.generation.shown import MARKS, file_problem, mark_up, safe
 from openhands_memory.generation.skills import (
     is_skill,
     skill_name,
@@ -20,7 +31,7 @@ from openhands_memory.generation.skills import (
 from openhands_memory.generation.support import Refs, distinctive_words, supporters
 from openhands_memory.layout import SKILLS, GeneratedFiles
 
-__all__ = ["Verdict", "judge"]
+__all__ = ["Verdict", "digest_of_file", "judge"]
 
 #: Rollouts that a skill is said to come from, where its words do not tell.
 _MOST_SOURCES: Final = 3
@@ -67,7 +78,9 @@ def judge(
         unwanted=last.unwanted,
         mask=mask,
     )
-    work = _Judged(before, shown, after, rules, last)
+    names = names_after(selection, last, after.keys())
+    work = _Judged(before, shown, after, rules, last, names)
+    is_asked = bool(selection.added or selection.changed)
     for name in files.written:
         is_index = name == files.index_name
         work.judge_index(
@@ -76,7 +89,7 @@ def judge(
                 room=room if is_index else None,
                 newest_last=is_index and files.handbook_name is None,
             ),
-            may_be_empty=not (selection.added or selection.changed),
+            may_be_empty=not is_asked,
         )
     for path in sorted({*shown, *after}):
         if path in files.written or shown.get(path) == after.get(path):
@@ -88,6 +101,10 @@ def judge(
                 f"{path} is only there to be read; leave it as it was."
             )
     work.settle_skills()
+    for name in files.written:
+        work.settle_names(
+            name, room if name == files.index_name else None, is_asked=is_asked
+        )
     return work.verdict()
 
 
@@ -105,12 +122,14 @@ class _Judged:
         after: Mapping[str, str],
         rules: Rules,
         last: Consolidated,
+        names: Names,
     ) -> None:
         self.before = before
         self.shown = shown
         self.after = after
         self.rules = rules
         self.last = last
+        self.names = names
         self.files: dict[str, bytes | None] = {}
         self.problems: list[str] = []
         self.notes: list[str] = []
@@ -146,7 +165,8 @@ class _Judged:
         if not any(line for line in lines if line not in MARKS) and not may_be_empty:
             self.problems.append(f"{name} is missing or empty; it must hold the facts.")
         self.problems += secret_problems(name, text, shown, rules.mask)
-        self.problems += path_problems(name, merged.new_text, self.after.keys())
+        new_text = mend_text(merged.new_text, self.names.without_gone())
+        self.problems += path_problems(name, new_text, self.after.keys())
 
     def _take_index(self, name: str, merged: Merged, data: bytes | None) -> None:
         if merged.data is not None and merged.data != data:
@@ -155,6 +175,36 @@ class _Judged:
         self.notes += merged.notes
         self.written |= merged.written
         self.unwanted |= merged.unwanted
+
+    def settle_names(self, name: str, room: int | None, *, is_asked: bool) -> None:
+        """Call files in the generated part of an index as they are now.
+
+        Of the others that it names, those that are not there are told.
+        """
+        data = self.files.get(name, self.before.get(name))
+        if data is None or file_problem(data):
+            return
+        gone = [path for path, left in self.files.items() if left is None]
+        names = self.names.without(gone)
+        mended = mend_part(name, data, self.written, names)
+        if len(mended.data) > len(data) and not _fits(mended.data, room):
+            mended = mend_part(name, data, self.written, names.without_new())
+        if mended.data != data:
+            self.files[name] = mended.data
+            self.written = (self.written - mended.gone) | mended.new
+        marked = mark_up(mended.data)
+        lines = marked.document.lines[marked.start : marked.stop]
+        present = {*self.after, *self.before} - {*gone}
+        for path in missing_paths("\n".join(lines), present):
+            theirs = (line for line in lines if path in line)
+            digests = {digest_of(name, "line", line.rstrip()) for line in theirs}
+            # What others' conversations left, whose files came with no clone, is right.
+            if is_asked and digests <= self.written and path.startswith(f"{SKILLS}/"):
+                self.problems += path_problems(name, path, present)
+            else:
+                self.notes.append(
+                    f"{name}: names {path[:100]}, which was not there to be read."
+                )
 
     # --- Skills ---------------------------------------------------------------------------
 
@@ -170,6 +220,7 @@ class _Judged:
         else:
             shown, mask = self.shown.get(path, ""), self.rules.mask
             self.problems += secret_problems(path, text, shown, mask)
+            text = mend_text(text, self.names.without_gone())
             self.problems += path_problems(path, text, self.after.keys())
             rules = self.rules
             refs = supporters(text, rules.words) or rules.fresh[:_MOST_SOURCES]
@@ -182,22 +233,34 @@ class _Judged:
                 continue
             text = self.files.get(path, data) or b""
             left = without_removed(text, self.rules.refs)
+            left = left and self._with_names(left)
             if left != text:
                 self.files[path] = left
             elif path not in self.files:
-                self.written.add(_digest(path, data))
+                self.written.add(digest_of_file(path, data))
         self.written |= {
-            _digest(path, data)
+            digest_of_file(path, data)
             for path, data in self.files.items()
             if data is not None and is_skill(path)
         }
 
+    def _with_names(self, data: bytes) -> bytes:
+        text = data.decode("utf-8", "surrogateescape")
+        return mend_text(text, self.names).encode("utf-8", "surrogateescape")
+
     def _is_ours(self, path: str, data: bytes) -> bool:
         """Whether consolidation wrote the skill's file, and nobody edited it since."""
         written = self.last.written
-        is_known = written is None or _digest(path, data) in written
+        is_known = written is None or digest_of_file(path, data) in written
         return skill_name(path) in self.last.skills and is_known
 
 
-def _digest(path: str, data: bytes) -> str:
+def _fits(data: bytes, room: int | None) -> bool:
+    marked = mark_up(data)
+    lines = marked.document.lines[marked.start : marked.stop]
+    return not room_problem(marked, lines, room)[0]
+
+
+def digest_of_file(path: str, data: bytes) -> str:
+    """A digest of a skill's file, as `Consolidated.written` holds it."""
     return digest_of(path, "file", data.decode("utf-8", "backslashreplace"))

@@ -6,7 +6,7 @@ and the parentheses around it. Deliberately not done: no other word is changed.
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Set
 from typing import Final, NamedTuple
 
 from openhands_memory.generation.guards import OUR_PATH, named_path
@@ -110,9 +110,7 @@ class Mended(NamedTuple):
     new: frozenset[str] = frozenset()
 
 
-def mend_part(
-    name: str, data: bytes, written: Collection[str], names: Names
-) -> Mended:
+def mend_part(name: str, data: bytes, written: Set[str], names: Names) -> Mended:
     """The generated part of *data*, the bytes of *name*; *written* tells what is ours."""
     marked = mark_up(data)
     document, inside = marked.document, range(marked.start, marked.stop)
@@ -124,16 +122,21 @@ def mend_part(
     bare = [p.heading for p in root.all_parts() if p.heading and not p.items]
     before, after = frozenset[str](), frozenset[str]()
     gone: set[Item] = set()
+    mended: set[tuple[str, ...]] = set()
     for item in root:
-        old = _digests(name, item.lines)
-        if item.kind == "heading" or not _lines_of(old) <= frozenset(written):
+        old = _digests(name, item.lines, item.key if item.is_fact else None)
+        told = frozenset(digest for digest in old if ":line:" in digest)
+        if item.kind == "heading" or not told <= written:
             continue
         if not (left := _mend_item(item, names)):
             gone.add(item)
-        elif left == item.lines:
+            before |= old
             continue
-        before, after = before | old, after | _digests(name, left)
+        if left == item.lines:
+            continue
+        before, after = before | old, after | _digests(name, left, _key_of(left))
         ends = (end for _, end in item.pieces)
+        mended.add(left)
         item.lines, item.pieces = left, tuple(zip(left, ends, strict=False))
     if not before:
         return Mended(data)
@@ -147,21 +150,19 @@ def mend_part(
         last = "\r" if last == "\r" and not line and end == "\n" else end
         text += line + last
     # The same line may stand elsewhere, in a fact that was not touched.
-    stays = (_digests(name, item.lines) for item in root)
-    return Mended(
-        encode_file(marked.file, text), before - frozenset[str]().union(*stays), after
-    )
+    stays = (_digests(name, i.lines, i.key) for i in root if i.lines not in mended)
+    before -= frozenset[str]().union(*stays)
+    return Mended(encode_file(marked.file, text), before, after)
 
 
-def _digests(name: str, lines: tuple[str, ...]) -> frozenset[str]:
-    items = parse_part(as_document(lines), source="before")
-    keys = (digest_of(name, "fact", item.key) for item in items if item.is_fact)
+def _digests(name: str, lines: tuple[str, ...], key: str | None) -> frozenset[str]:
     told = (digest_of(name, "line", line.rstrip()) for line in lines if line.strip())
-    return frozenset((*keys, *told))
+    return frozenset((*told, *([] if key is None else [digest_of(name, "fact", key)])))
 
 
-def _lines_of(digests: Collection[str]) -> frozenset[str]:
-    return frozenset(digest for digest in digests if ":line:" in digest)
+def _key_of(lines: tuple[str, ...]) -> str | None:
+    items = parse_part(as_document(lines), source="before")
+    return next((item.key for item in items if item.is_fact), None)
 
 
 def _mend_item(item: Item, names: Names) -> tuple[str, ...]:
@@ -185,16 +186,19 @@ def _says_something(line: str) -> bool:
 
 #: Stands for a name that goes; no text that we show holds it.
 _GONE: Final = "\0"
+#: Words that say no more than that something is to be read.
 _LEAD: Final = (
-    r"\b(?:for )?(?:more |details?|evidence|sources?|see(?: also)?|cf\.?|from|in|"
-    r"summary)(?: (?:also|in|see|from|the|at))*:?\s*"
+    r"(?:\b(?:for|more|details?|evidence|sources?|see|also|cf|from|in|at|the|summary)\b"
+    r"[.:]?[ \t]*)+"
 )
 _SEPARATOR: Final = r"[ \t]*(?:,|;|&|\band\b|\bor\b)[ \t]*"
 #: From the whole to its parts; what is left of a name goes in any case.
 _EMPTY: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), new)
     for pattern, new in (
-        (rf"[`<*_]+{_GONE}[`>*_]+", _GONE),
+        (rf"(?:[a-z]+:/)?~?/{_GONE}", _GONE),
+        (rf"{_GONE}(?:#[\w-]+|:\d+)", _GONE),
+        (rf"[`<*]+{_GONE}[`>*]+", _GONE),
         (rf"\[{_GONE}\]\({_GONE}\)", _GONE),
         (rf"\[([^\[\]{_GONE}]*)\]\({_GONE}\)", r"\1"),
         (rf"{_GONE}(?:{_SEPARATOR}{_GONE})+", _GONE),

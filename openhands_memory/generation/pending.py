@@ -62,9 +62,16 @@ class Pending(NamedTuple):
     elsewhere: tuple[Selected, ...] = ()
 
 
-def find_pending(files: GeneratedFiles, ledger: Ledger, *, most: int) -> Pending:
+def find_pending(
+    files: GeneratedFiles,
+    ledger: Ledger,
+    *,
+    most: int,
+    untrusted: frozenset[str] = frozenset(),
+) -> Pending:
     """What differs from the last consolidation.
 
+    Of rollouts that are *untrusted* nothing enters that is not in the index already.
     Where an index is missing, and a person wants one, all raw memories are new to it.
 
     Raises:
@@ -76,6 +83,8 @@ def find_pending(files: GeneratedFiles, ledger: Ledger, *, most: int) -> Pending
     since = last
     if any(before[n] is None for n in files.written if n not in last.absent):
         since = last._replace(selected=(), written=None)
+    selected = {s.rollout_id for s in last.selected}
+    raws = {i: k for i, k in raws.items() if i not in untrusted or i in selected}
     headers = {i: kept.header for i, kept in raws.items()}
     digests = {i: digest(kept) for i, kept in raws.items()}
     lost = damaged_raw_memories(files)

@@ -3,12 +3,18 @@
 Flow: each file is replaced whole and remembered, as every write of ours is.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from typing import Final
 
+from openhands_memory import writing
 from openhands_memory.errors import MemoryToolError
 from openhands_memory.generation.files import read_or_none, replace_text
+from openhands_memory.generation.selection import (
+    Consolidated,
+    parse_consolidated,
+    render_consolidated,
+)
 from openhands_memory.generation.state import (
     Proposal,
     drop_begun,
@@ -17,7 +23,7 @@ from openhands_memory.generation.state import (
     load_begun,
 )
 from openhands_memory.layout import SELECTION_NAME, GeneratedFiles, TierPlace
-from openhands_memory.upkeep.change import change
+from openhands_memory.upkeep.change import change, history_of
 from openhands_memory.writing import Written
 
 __all__ = [
@@ -114,12 +120,15 @@ def settle(
 def finish_begun(files: GeneratedFiles, *, now: datetime) -> None:
     """Put in place what somebody had begun to who died, unless it fits no more.
 
+    What they had put in place is known as generated in either case.
+
     Raises:
         MemoryFileError: A file could not be read or written.
     """
     begun = load_begun(files.directory)
     if begun is None:
         return
+    _record_placed(files, begun, now)
     if still_fits(files, begun):
         settle(files, begun, now=now)
     drop_begun(files.directory)
@@ -135,6 +144,68 @@ def still_fits(files: GeneratedFiles, result: Proposal) -> bool:
         read_or_none(files.place(*path.split("/"))) in (w.before, w.after)
         for path, w in result.files.items()
     )
+
+
+def _record_placed(files: GeneratedFiles, begun: Proposal, now: datetime) -> None:
+    """Record the lines of *begun* as generated, if any of it was put in place.
+
+    Which rollouts are selected stays: those of *begun* are consolidated again.
+    """
+    placed = _placed(files, begun)
+
+    def recorded(found: bytes | None) -> bytes | None:
+        last = parse_consolidated((found or b"").decode("utf-8", "replace"))
+        if found is not None and last.written is None:  # all counts as generated
+            return found
+        done = parse_consolidated(begun.selection)
+        known = _with_placed(last, done, placed, begun.files.keys() - placed)
+        return render_consolidated(known, now=now).encode()
+
+    if placed:
+        writing.change_file(files.place(SELECTION_NAME), recorded)
+
+
+def _placed(files: GeneratedFiles, begun: Proposal) -> frozenset[str]:
+    """The paths of the files that were written, whoever has changed them since."""
+    began = datetime.fromisoformat(begun.time).astimezone()
+    ours = {
+        entry.path
+        for entry in history_of(files.directory)
+        if entry.writer == WRITER and entry.time >= began
+    }
+    found = {p: (files.place(*p.split("/")), w) for p, w in begun.files.items()}
+    return frozenset(
+        path
+        for path, (place, written) in found.items()
+        if (now := read_or_none(place)) == written.after
+        or (now != written.before and place.path in ours)
+    )
+
+
+def _with_placed(
+    last: Consolidated,
+    done: Consolidated,
+    placed: Collection[str],
+    unplaced: Collection[str],
+) -> Consolidated:
+    """*last* with what *done* knows.
+
+    A fact that is known and not there counts as one that a person removed: known are
+    those of files as they were left.
+    """
+    before, after = last.written or frozenset(), done.written or frozenset()
+    written = {d for d in before if not _is_fact_of(placed, d)}
+    written |= {d for d in after if not _is_fact_of(unplaced, d)}
+    return last._replace(
+        written=frozenset(written),
+        unwanted=last.unwanted | done.unwanted,
+        skills=tuple(sorted({*last.skills, *done.skills})),
+    )
+
+
+def _is_fact_of(paths: Collection[str], digest: str) -> bool:
+    path, _, kind = digest.rpartition(":")[0].rpartition(":")
+    return kind == "fact" and path in paths
 
 
 def _replacing(

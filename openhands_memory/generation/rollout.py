@@ -108,8 +108,12 @@ def rollout_id(*candidates: str | None, mask: Callable[[str], str] = _mask) -> s
         return given
     digest = sha256(given.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     plain = unicodedata.normalize("NFKD", shown).encode("ascii", "ignore").decode()
-    slug = re.sub(r"[^A-Za-z0-9_]+", "-", plain)[:_SLUG_CHARS].strip("-_")
-    return f"{slug or 'rollout'}-{digest}"
+    joined = re.sub(r"[^A-Za-z0-9_]+", "-", plain)
+    slug = joined[:_SLUG_CHARS].strip("-_")
+    name = f"{slug or 'rollout'}-{digest}"
+    # Other letters can spell a secret that is one only in these.
+    is_told = any(mask(text) != text for text in (plain, joined, name))
+    return f"rollout-{digest}" if is_told else name
 
 
 # --- Rendering --------------------------------------------------------------------------
@@ -270,9 +274,10 @@ def _items(value: object, **said_by: str) -> tuple[Item, ...]:
 def _terminal(value: object, output: str | None) -> Terminal:
     told = cast("dict[str, object]", value) if isinstance(value, dict) else {}
     state, final = told.get("terminal_state"), told.get("has_final_output")
-    known = isinstance(state, str) and state in _STATES
+    if not isinstance(state, str) or state not in _STATES:
+        state = "unknown"
     return Terminal(
-        terminal_state=state if known else "unknown",
+        terminal_state=state,
         exception_type=_text_or_none(told.get("exception_type")),
         exception_message=_text_or_none(told.get("exception_message")),
         has_final_output=final if isinstance(final, bool) else output is not None,

@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple, cast
 
 from openhands_memory.generation.raw_memory import Header, Kept, render_memory
+from openhands_memory.generation.rollout import is_safe_id
 
 __all__ = [
     "NOTHING_CONSOLIDATED",
@@ -197,7 +198,7 @@ def parse_consolidated(text: str) -> Consolidated:
     selected = (_parse_selected(e) for e in cast("list[Any]", entries))
     written = record.get("written")
     return Consolidated(
-        selected=tuple(s for s in selected if s),
+        selected=tuple({s.ref: s for s in selected if s}.values()),
         written=frozenset(_texts(written)) if isinstance(written, list) else None,
         unwanted=frozenset(_texts(record.get("unwanted"))),
         skills=tuple(_texts(record.get("skills"))),
@@ -211,9 +212,11 @@ def _parse_selected(entry: Any) -> Selected | None:
     entry = cast("dict[str, Any]", entry)
     values = {name: str(entry.get(name) or "") for name in Header._fields}
     header = Header(**values)
-    if not (header.rollout_id and header.rollout_summary_file):
+    if not (is_safe_id(header.rollout_id) and header.rollout_summary_file):
         return None
     ref = str(entry.get("ref") or header.rollout_id)
+    if not is_safe_id(ref) or ref[:_REF_CHARS] != header.rollout_id[:_REF_CHARS]:
+        return None
     return Selected(header, ref, str(entry.get("digest") or ""))
 
 

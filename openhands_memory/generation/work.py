@@ -33,7 +33,8 @@ class Work(NamedTuple):
 
     Attributes: *mask* hides secrets in a text; *now* tells the time; *room* are the
     characters of the index that are sure to be shown; *most* is the number of raw
-    memories that are considered.
+    memories that are considered. The rollout *own* comes first; those that are *foreign*
+    are left to a person, and raw memories that are *untrusted* to nobody.
     """
 
     files: GeneratedFiles
@@ -45,6 +46,9 @@ class Work(NamedTuple):
     most: int
     extra_prompt: str | None = None
     review: bool = False
+    own: str | None = None
+    foreign: frozenset[str] = frozenset()
+    untrusted: frozenset[str] = frozenset()
     progress: Progress = no_progress
 
 

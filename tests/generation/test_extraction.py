@@ -385,6 +385,13 @@ HEADER = Header(
 )
 
 
+AWS_KEY = "AKIA" + "Q3B7" * 4
+
+
+def fullwidth(text: str) -> str:
+    return "".join(chr(ord(c) + 0xFEE0) for c in text)
+
+
 def test_secrets_are_masked_before_a_slug_makes_them_unrecognisable() -> None:
     kept = masked(Extracted(f"use {TOKEN}", f"Used {TOKEN}.", f"- {TOKEN}"), mask)
     assert kept == Extracted(
@@ -392,6 +399,20 @@ def test_secrets_are_masked_before_a_slug_makes_them_unrecognisable() -> None:
         "Used [secret: github-token].",
         "- [secret: github-token]",
     )
+
+
+@pytest.mark.parametrize(
+    "slug",
+    [
+        *("correct'-horse-battery", "correct horse battery", "Correct-Horse-Báttery"),
+        *(f"x {fullwidth(REGISTERED)}", fullwidth(TOKEN), fullwidth(TOKEN) * 9),
+        *(fullwidth(AWS_KEY), f"{TOKEN[:9]}\u0301{TOKEN[9:]}"),
+    ],
+)
+def test_a_slug_that_spells_a_secret_only_as_a_slug_is_none(slug: str) -> None:
+    kept = masked(Extracted(slug, "b", "c"), mask)
+    assert kept.rollout_slug == "rollout"
+    assert masked(kept, mask) == kept
 
 
 def test_hidden_characters_are_shown_and_line_ends_are_one_kind() -> None:

@@ -1,6 +1,7 @@
 """Rollouts: names, lines, and what of them a model is shown."""
 
 import json
+import re
 import tracemalloc
 from collections.abc import Iterator
 from typing import Any
@@ -20,8 +21,10 @@ from openhands_memory.generation.rollout import (
     rollout_id,
 )
 from openhands_memory.generation.shortening import ITEM_CHARS
+from openhands_memory.secrets import mask_secrets
 
 TOKEN = "ghp_" + "a1B2c3" * 6
+REGISTERED = "correct-horse-battery"
 WHEN = "2026-11-29T12:00:00+00:00"
 USER = {"role": "user", "content": "hello"}
 
@@ -30,6 +33,14 @@ def segment(*items: Any, **fields: Any) -> Segment:
     done = Terminal("completed", has_final_output=True)
     made = Segment(WHEN, "chat", (USER,), items, (), done, "Done.")
     return made._replace(**fields)
+
+
+def fullwidth(text: str) -> str:
+    return "".join(chr(ord(c) + 0xFEE0) for c in text)
+
+
+def mask(text: str) -> str:
+    return mask_secrets(text, (REGISTERED, "long-secret" * 5)).text
 
 
 def said(text: str) -> dict[str, object]:
@@ -86,6 +97,20 @@ def test_an_id_with_a_secret_in_it_is_mapped(given_id: str) -> None:
     name = rollout_id(given_id)
     assert "a1B2c3" not in name
     assert is_safe_id(name)
+
+
+@pytest.mark.parametrize(
+    "given_id",
+    [
+        *(fullwidth(TOKEN), f"run-{fullwidth(TOKEN)}", fullwidth(TOKEN) * 9),
+        *("correct -horse-battery", fullwidth(REGISTERED), "correct-horsé-battery"),
+        fullwidth("long-secret" * 5),
+    ],
+)
+def test_an_id_that_spells_a_secret_only_as_a_name_is_a_digest(given_id: str) -> None:
+    name = rollout_id(given_id, mask=mask)
+    assert re.fullmatch("rollout-[0-9a-f]{12}", name)
+    assert rollout_id(name, mask=mask) == name
 
 
 def test_ids_that_look_alike_get_names_of_their_own() -> None:
