@@ -15,6 +15,8 @@ from openhands_memory.layout import MEMORIES_DIR, PROJECT_MEMORY_DIR, SESSIONS_D
 from openhands_memory.options import (
     CHAR_BUDGET,
     MIN_CHAR_BUDGET,
+    MOST_RAW_MEMORIES,
+    RAW_MEMORIES_CONSIDERED,
     ProjectTrust,
     ReadOptions,
 )
@@ -134,7 +136,7 @@ class MemoryGenerateConfig(_Settings):
         review: Whether a result waits for ``openhands-memory review``.
     """
 
-    max_raw_memories_for_consolidation: int = 256
+    max_raw_memories_for_consolidation: int = RAW_MEMORIES_CONSIDERED
     phase_one_model: Any = None
     phase_two_model: Any = None
     phase_one_model_settings: Any = None
@@ -147,7 +149,7 @@ class MemoryGenerateConfig(_Settings):
     review: bool = False
 
     def __post_init__(self) -> None:
-        _check_int(self, "max_raw_memories_for_consolidation", 1, 4096)
+        _check_int(self, "max_raw_memories_for_consolidation", 1, MOST_RAW_MEMORIES)
         _check_int(self, "phase_two_max_turns", 1, None)
         _check_int(self, "max_tokens", 1, None)
         for name in ("max_seconds", "max_cost"):

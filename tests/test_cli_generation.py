@@ -854,3 +854,18 @@ def test_search_finds_what_was_generated_once(
     assert paths.count("MEMORY.md") == 1
     assert not [hit for hit in hits if "rollout_id" in hit["text"]]
     assert "raw_memories.md" not in paths
+
+
+def test_generate_considers_as_many_raw_memories_as_the_agent_did(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its own default would take in, or throw out, what the agent's settings do not."""
+    monkeypatch.chdir(workspace)
+    desk = Desk(workspace)
+    for number in range(3):
+        desk.put_raw(f"r{number}", number, f"- Fact {number}.")
+    desk.generate([], [adding("- Fact 2. [^r2]")], most=1)
+    assert main(["generate", "--dry-run"]) == 0
+    assert capsys.readouterr().out == "nothing to do now\n"
+    assert main(["generate", "--dry-run", "--max-raw-memories", "2"]) == 0
+    assert "1 added" in capsys.readouterr().out

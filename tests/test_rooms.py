@@ -200,7 +200,9 @@ ROOMS: Final[Mapping[str, Room]] = {
     "generation.extraction": pure(
         *("generation.gathering", "generation.raw_memory", "prompts", "sanitize")
     ),
-    "generation.selection": pure("generation.raw_memory", "generation.rollout"),
+    "generation.selection": pure(
+        "options", "generation.raw_memory", "generation.rollout"
+    ),
     "generation.stage": pure("errors"),
     "generation.models": pure("errors", "generation.stage"),
     # A stop waits for the write that has begun.
@@ -237,9 +239,15 @@ ROOMS: Final[Mapping[str, Room]] = {
         *("layout", "prompts", "generation.room"),
         *("generation.selection", "generation.shown", "generation.skills"),
     ),
+    "generation.mentions": pure(
+        *("layout", "generation.guards", "generation.matching", "generation.merging"),
+        *("generation.parts", "generation.selection", "generation.shown"),
+        *("generation.support", "upkeep.document"),
+    ),
     "generation.judging": pure(
-        *("layout", "generation.guards", "generation.merging", "generation.shown"),
-        *("generation.selection", "generation.skills", "generation.support"),
+        *("layout", "generation.guards", "generation.mentions", "generation.merging"),
+        *("generation.room", "generation.selection", "generation.shown"),
+        *("generation.skills", "generation.support"),
     ),
     "generation.state": disk(
         *("errors", "trust", "writing", "generation.ledger"),

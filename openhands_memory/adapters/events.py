@@ -3,11 +3,16 @@
 Touches the SDK, through public names only. Taken are the messages of the user and the
 agent, tool calls and what came of them. Everything else is left out: prompts, reasoning,
 what skills and hooks put in, and events of kinds that are not known here.
+
+What a tool shows of the agent's own memory is no evidence either: a call that only views
+what stands in a memory directory leaves a mark, and in other outputs the lines of memory
+do. Fragments of lines and rewordings (encoded text, single columns, a summary) remain.
 """
 
 import json
+import os
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final, Self, cast
@@ -28,28 +33,35 @@ from openhands.sdk.event.conversation_error import ConversationErrorEvent
 from openhands.sdk.llm import ImageContent, TextContent
 from openhands.sdk.tool.builtins import FinishTool, InvokeSkillTool
 
+from openhands_memory import store
+from openhands_memory.context.locate import locate_tiers
+from openhands_memory.context.surroundings import surroundings_of
+from openhands_memory.encoding import sniff
+from openhands_memory.generation.known_memory import KNOWN_MEMORY, KnownMemory
 from openhands_memory.generation.rollout import Item, Segment, Terminal
 from openhands_memory.generation.shortening import (
     compact,
     map_strings,
     mask_and_shorten,
 )
+from openhands_memory.layout import (
+    DAILY_LOG_PATTERN,
+    INDEX_NAME,
+    RAW_MEMORIES,
+    SANDBOX_INDEX_NAME,
+    SUMMARIES,
+    GeneratedFiles,
+    TierPlace,
+)
+from openhands_memory.options import ReadOptions
 from openhands_memory.secrets import mask_value
 
 __all__ = ["KNOWN_MEMORY", "segment_of"]
 
-#: Stands for lines of the injected memory that a tool was given or printed: they are no
-#: new evidence.
-KNOWN_MEMORY: Final = "[known memory]"
 _SKILL: Final = "[text of a skill]"
 _IMAGE: Final = "[image]"
 _BLOCKED: Final = "A hook blocked this call."
 _REJECTED: Final = "The user rejected this call: "
-
-#: A shorter line (``# Notes``, ``- none``) says too little to be told by itself.
-_MEMORY_LINE_CHARS: Final = 8
-#: What ``cat -n``, ``grep -n`` and the file editor print before a line.
-_LINE_NUMBER: Final = re.compile(r"(?:[^\s:]{1,256}:)?\d{1,9}(?:[:\-|→]|\s)\s*")
 
 #: Escape sequences of terminals (ECMA-48): control, strings such as a window's title,
 #: and the short ones; then what is left of one that was cut.
@@ -69,16 +81,20 @@ def segment_of(
     status: ExecutionStatus,
     mask: Callable[[str], str],
     error: BaseException | None = None,
-    known_lines: Collection[str] = (),
+    known_lines: Iterable[str] = (),
+    files: GeneratedFiles | None = None,
+    indexes: Iterable[str] = (),
 ) -> Segment | None:
     """What a run left in *events*, which are those since the run before it.
 
     None if it left nothing. *status* is the conversation's execution status after it,
     *error* what it raised; *mask* hides the secrets of a text; *known_lines* are those
-    of the memory that the agent was given.
+    of the memory that the agent was given; *files* and *indexes*, paths of what it was
+    read from, say where there is more of it.
     """
     waits = status == ExecutionStatus.WAITING_FOR_CONFIRMATION
-    run = _Run(mask, known_lines).read(events)
+    memory = _Memory(known_lines, _tiers(files, indexes))
+    run = _Run(mask, memory).read(events)
     terminal, output = run.terminal(status, error), None
     if terminal.terminal_state == "completed":
         output = run.last_words or None
@@ -124,9 +140,7 @@ def _raised(error: BaseException) -> Terminal:
 class _Run:
     """Collects the items of one run, masked."""
 
-    def __init__(
-        self, mask: Callable[[str], str], known_lines: Collection[str]
-    ) -> None:
+    def __init__(self, mask: Callable[[str], str], memory: "_Memory") -> None:
         self.input: list[Item] = []
         self.items: list[Item] = []
         #: Calls that nothing has come of yet, by their ids.
@@ -136,13 +150,16 @@ class _Run:
         self._mask = mask
         #: The same few names and ids come again and again.
         self._name = cache(self._clean)
-        stripped = (line.strip() for line in known_lines)
-        self._known = {line for line in stripped if len(line) >= _MEMORY_LINE_CHARS}
+        self._memory = memory
+        #: Calls whose output is memory, as a whole.
+        self._views: set[str] = set()
         self._problem: ConversationErrorEvent | None = None
         self._was_interrupted = False
 
     def read(self, events: Iterable[Event]) -> Self:
         events = list(events)
+        if any(map(self._memory.is_named_in, _tool_texts(events))):
+            self._memory.read()
         # An ACP server tells of a call again whenever there is more to tell.
         latest = {e.tool_call_id: e for e in events if isinstance(e, ACPToolCallEvent)}
         for event in events:
@@ -212,13 +229,17 @@ class _Run:
     def _add_observation(self, event: ObservationBaseEvent) -> None:
         if event.tool_name == FinishTool.name and isinstance(event, ObservationEvent):
             return
-        self._add_output(event.tool_call_id, _outcome(event))
+        shown = isinstance(event, ObservationEvent)
+        self._add_output(event.tool_call_id, _outcome(event), shown=shown)
 
     def _add_acp_call(self, event: ACPToolCallEvent) -> None:
         self._add_call(event.tool_call_id, event.title, _as_text(event.raw_input))
         output = _as_text(event.raw_output) or _as_text(event.content)
         if output or event.status in ("completed", "failed"):
-            self._add_output(event.tool_call_id, output or str(event.status))
+            shown = bool(output)
+            self._add_output(
+                event.tool_call_id, output or str(event.status), shown=shown
+            )
 
     def _add_call(self, call_id: str, name: str, arguments: str) -> None:
         item: Item = {
@@ -229,10 +250,14 @@ class _Run:
         }
         self.items.append(item)
         self.pending[call_id] = item
+        if self._memory.is_viewed_by(arguments):
+            self._views.add(call_id)
 
-    def _add_output(self, call_id: str, output: str) -> None:
+    def _add_output(self, call_id: str, output: str, *, shown: bool) -> None:
         self.pending.pop(call_id, None)
-        output = self._without_memory(_ESCAPES.sub("", output))
+        output = self._memory.known.without(_ESCAPES.sub("", output))
+        if shown and call_id in self._views:
+            output = KNOWN_MEMORY
         self.items.append(
             {
                 "type": "function_call_output",
@@ -249,33 +274,19 @@ class _Run:
         try:
             value = cast("object", json.loads(text))
             if not isinstance(value, (dict, list)):
-                return self._clean(text)
+                return self._clean(self._without_memory(text))
             value = cast("object", value)
             # Whoever edits a memory file repeats what stands in it.
             fresh = map_strings(value, self._without_memory)
             masked = mask_value(map_strings(fresh, self._clean))
             written = compact(masked)
         except (ValueError, RecursionError):
-            return self._clean(text)
+            return self._clean(self._without_memory(text))
         # Once more for numbers, and for what stands in more than one string.
         return mask_and_shorten(written, self._mask)
 
     def _without_memory(self, text: str) -> str:
-        if not self._known:
-            return text
-        lines: list[str] = []
-        for line in text.split("\n"):
-            if not self._is_known(line.strip()):
-                lines.append(line)
-            elif lines[-1:] != [KNOWN_MEMORY]:
-                lines.append(KNOWN_MEMORY)
-        return "\n".join(lines)
-
-    def _is_known(self, line: str) -> bool:
-        return line in self._known or (
-            (number := _LINE_NUMBER.match(line)) is not None
-            and line[number.end() :] in self._known
-        )
+        return self._memory.known.without(text, said=True)
 
 
 def _outcome(event: ObservationBaseEvent) -> str:
@@ -324,3 +335,134 @@ def _field(block: Any, name: str) -> Any:
     if isinstance(block, Mapping):
         return cast("Mapping[str, Any]", block).get(name)
     return getattr(block, name, None)
+
+
+# --- The agent's own memory -------------------------------------------------------------
+
+#: Bytes of memory files that are read for one run, and names that are looked at.
+_READ_BYTES, _READ_NAMES = 1024 * 1024, 4000
+#: Arguments that name what a call is about, and a length that no path has.
+_PATHS: Final = frozenset(
+    ("path", "paths", "file", "file_path", "filepath", "filename", "dir_path")
+) | {"directory", "dir", "absolute_path", "abs_path", "relative_path", "uri"}
+_PATH_CHARS: Final = 4096
+#: Arguments of calls that do more than view.
+_WRITES: Final = frozenset(
+    ("content", "contents", "file_text", "text", "new_str", "new_string", "newText")
+) | {"old_str", "old_string", "oldText", "insert_line", "edits", "diff", "patch"}
+
+
+class _Memory:
+    """The lines of memory, and the directories of the tiers that they stand in."""
+
+    def __init__(self, given: Iterable[str], tiers: Sequence[TierPlace]) -> None:
+        self.known = KnownMemory(given)
+        self._tiers = tiers
+        self._directories = {place.directory for place in tiers}
+        self._directories |= set(map(store.real_path, self._directories))
+        names = {os.path.basename(place.directory) for place in tiers}
+        names |= {INDEX_NAME, SANDBOX_INDEX_NAME, RAW_MEMORIES, SUMMARIES}
+        pattern = "|".join((*map(re.escape, sorted(names)), DAILY_LOG_PATTERN))
+        self._names = re.compile(pattern)
+
+    def is_named_in(self, text: str) -> bool:
+        return bool(self._tiers) and self._names.search(text) is not None
+
+    def read(self) -> None:
+        """Know the lines on disk too."""
+        self.known.add(_lines_of(self._tiers))
+
+    def is_viewed_by(self, arguments: str) -> bool:
+        """Whether a call with these *arguments* only views what stands in memory."""
+        if not self._tiers:
+            return False
+        try:
+            given = cast("object", json.loads(arguments))
+        except (ValueError, RecursionError):
+            return False
+        if not isinstance(given, dict):
+            return False
+        given = cast("dict[str, object]", given)
+        if given.get("command", "view") != "view" or _WRITES & given.keys():
+            return False
+        paths: list[object] = []
+        for value in (given[name] for name in _PATHS & given.keys() if given[name]):
+            paths += cast("list[object]", value) if isinstance(value, list) else [value]
+        return bool(paths) and all(map(self._is_inside, paths))
+
+    def _is_inside(self, path: object) -> bool:
+        if not isinstance(path, str) or len(path) > _PATH_CHARS:
+            return False
+        path = path.removeprefix("file://")
+        for tier in self._tiers:
+            shown = os.path.dirname(tier.shown_as)
+            if shown.startswith("~") and path.startswith(shown):
+                path = tier.directory + path[len(shown) :]
+        path = os.path.join(self._tiers[0].base, path)
+        return any(
+            os.path.join(candidate, "").startswith(os.path.join(directory, ""))
+            for candidate in (os.path.normpath(path), store.real_path(path))
+            for directory in self._directories
+        )
+
+
+def _tiers(files: GeneratedFiles | None, indexes: Iterable[str]) -> list[TierPlace]:
+    """The tiers of *files*, the project's first, and others that *indexes* are of."""
+    if files is None:
+        return []
+    places = [files.place(files.index_name)]
+    if not files.handbook_name:
+        around = surroundings_of(files.workspace)
+        tiers = locate_tiers(around, ReadOptions())
+        places += [place for place in tiers if place.name == "user"]
+    known = {place.directory for place in places}
+    for path in indexes:
+        directory, name = os.path.split(path)
+        if directory not in known:
+            places.append(TierPlace("project", directory, (name,), path, confined=True))
+    return places
+
+
+def _lines_of(tiers: Iterable[TierPlace]) -> Iterator[str]:
+    """The lines of the tiers' Markdown files, as many as are read for one run."""
+    left = _READ_BYTES
+    for place in (place for tier in tiers for place in _markdown_of(tier)):
+        try:
+            data = store.read_bytes(place, left)
+        except (OSError, ValueError):  # absent, refused, or too large for what is left
+            continue
+        left -= len(data)
+        mark, codec = sniff(data[:4])
+        yield from data[len(mark) :].decode(codec, "replace").splitlines()
+
+
+def _markdown_of(tier: TierPlace) -> Iterator[TierPlace]:
+    """The index of *tier* and what stands beside and below it, the newest logs first."""
+    yield tier
+    if store.leads_out(tier):
+        return
+    found = store.files_below(tier.directory, skip=frozenset(), limit=_READ_NAMES)
+    # What a person trusts as given is where a link below it may not lead out of.
+    base, above = tier.directory, ()
+    if tier.confined:
+        base, above = tier.base, tier.below[:-1]
+    for path in sorted(found, reverse=True):
+        if path.endswith(".md") and path != tier.path:
+            below = os.path.relpath(path, tier.directory).split(os.sep)
+            yield TierPlace(tier.name, base, (*above, *below), "", confined=True)
+
+
+def _tool_texts(events: Iterable[Event]) -> Iterator[str]:
+    """What tools were given, and what they gave."""
+    for event in events:
+        match event:
+            case ActionEvent():
+                yield event.tool_call.arguments
+            case ObservationBaseEvent():
+                yield _outcome(event)
+            case ACPToolCallEvent():
+                yield event.title
+                yield from map(_as_text, (event.raw_input, event.raw_output))
+                yield _as_text(event.content)
+            case _:
+                pass

@@ -151,6 +151,8 @@ class Generating:
                 error=error,
                 mask=secret_mask(conversation),
                 known_lines=(memory.text or "").split("\n"),
+                files=self.files,
+                indexes=[tier.file for tier in memory.tiers],
             )
             if segment is not None:
                 if self._is_gone:

@@ -8,6 +8,7 @@ from openhands_memory.commands._generation import files_of
 from openhands_memory.commands._search_cache import remove_caches
 from openhands_memory.commands._words import count
 from openhands_memory.commands._writes import now
+from openhands_memory.errors import ConfigError
 from openhands_memory.generation import forgetting
 from openhands_memory.git import ask_git
 from openhands_memory.layout import GeneratedFiles
@@ -19,7 +20,13 @@ _DONE, _NOTHING = 0, 1
 
 
 def forget_rollout(args: argparse.Namespace) -> int:
-    """Forget the rollout that *args* name, and say what that took away."""
+    """Forget the rollout that *args* name, and say what that took away.
+
+    Raises:
+        ConfigError: They name a tier as well.
+    """
+    if args.tier is not None:
+        raise ConfigError("--tier", args.tier, "a rollout is in no tier; leave it out")
     files = files_of(args)
     try:
         forgotten = forgetting.forget_rollout(
@@ -31,6 +38,10 @@ def forget_rollout(args: argparse.Namespace) -> int:
         )
     except forgetting.NoSuchRolloutError as error:
         print(error, file=sys.stderr)
+        return _NOTHING
+    if forgotten.is_nothing:
+        rest = "" if args.purge else " but in the history: --purge empties that"
+        print(f"nothing is left of {forgotten.rollout_id}{rest}", file=sys.stderr)
         return _NOTHING
     remove_caches()
     _print(files, forgotten)

@@ -5,8 +5,10 @@ import argparse
 from openhands_memory.commands.history import (
     add_write_arguments,
     report_missing,
+    what_files_hold,
     workspace_history,
 )
+from openhands_memory.upkeep.change import last_write
 
 EXAMPLE = "openhands-memory diff"
 
@@ -19,7 +21,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     entries = workspace_history(args)
-    entry = next((e for e in entries if args.id in (None, e.id)), None)
+    if args.id is None:
+        entry = last_write(entries, what_files_hold(args))
+    else:
+        entry = next((e for e in entries if e.id == args.id), None)
     if entry is None:
         report_missing(args.id, otherwise="no writes of openhands-memory here")
         return _NOTHING

@@ -42,7 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a conversation's record, by its id or ref, and what it alone supported",
     )
     parser.add_argument(
-        "--tier", choices=("user", "project"), help="look only there (default: both)"
+        "--tier",
+        choices=("user", "project"),
+        help="look for the fact only there (default: both)",
     )
     parser.add_argument(
         "--purge",

@@ -22,6 +22,7 @@ from openhands_memory.commands._generation import (
 from openhands_memory.commands._words import count, hanging
 from openhands_memory.errors import MemoryToolError, SdkMissingError
 from openhands_memory.layout import GeneratedFiles
+from openhands_memory.options import RAW_MEMORIES_CONSIDERED
 from openhands_memory.sanitize import show_line
 
 if TYPE_CHECKING:
@@ -78,6 +79,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--max-cost", metavar="USD", type=_amount, help="stop then (default: 1.00)"
     )
+    group.add_argument(
+        "--max-raw-memories",
+        metavar="N",
+        type=whole_number,
+        help="consider so many, the newest (default: as the last time, or 256)",
+    )
     add_layout(parser)
     add_budget(parser)
     add_json(parser)
@@ -97,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
     from openhands_memory.generation.plan import plan
 
     files = files_of(args)
-    planned = plan(files, retry=args.retry)
+    planned = plan(files, retry=args.retry, most=_most(args, files))
     model = args.model or os.environ.get("LLM_MODEL")
     if args.dry_run:
         price = _prices(model) if model and not planned.is_empty else None
@@ -151,8 +158,20 @@ def _config(args: argparse.Namespace) -> "MemoryConfig":
     return MemoryConfig(
         layout=layout_of(args),
         read=read or MemoryReadConfig(),
-        generate=MemoryGenerateConfig(review=args.review, **given),
+        generate=MemoryGenerateConfig(
+            max_raw_memories_for_consolidation=_most(args, files_of(args)),
+            review=args.review,
+            **given,
+        ),
     )
+
+
+def _most(args: argparse.Namespace, files: GeneratedFiles) -> int:
+    """The raw memories that are considered: as many as the last time, if nobody says."""
+    from openhands_memory.generation.files import load_consolidated
+
+    last = load_consolidated(files).most
+    return args.max_raw_memories or last or RAW_MEMORIES_CONSIDERED
 
 
 def _prices(model: str) -> tuple[float, float] | None:

@@ -1,6 +1,7 @@
 """``history``: every write of ours, newest first."""
 
 import argparse
+import os
 import sys
 
 from openhands_memory.commands._arguments import (
@@ -11,8 +12,11 @@ from openhands_memory.commands._arguments import (
     print_json,
     whole_number,
 )
-from openhands_memory.upkeep.change import history_of
+from openhands_memory.errors import MemoryFileError
+from openhands_memory.layout import TierPlace
+from openhands_memory.upkeep.change import Holds, history_of
 from openhands_memory.upkeep.history import HistoryEntry
+from openhands_memory.upkeep.tier_files import read_file
 
 EXAMPLE = "openhands-memory history --limit 5"
 
@@ -44,6 +48,35 @@ def workspace_history(args: argparse.Namespace) -> list[HistoryEntry]:
     """Our writes in all tiers that *args* mean, newest first."""
     found = [e for place in places_of(args) for e in history_of(place.directory)]
     return sorted(found, key=lambda entry: (entry.time, entry.id), reverse=True)
+
+
+def place_of(entry: HistoryEntry, places: list[TierPlace]) -> TierPlace:
+    """The place that the entry's write was made at, in the tier that it belongs to.
+
+    Raises:
+        MemoryFileError: It is in none of them.
+    """
+    directory, name = os.path.split(entry.path)
+    real = os.path.join(os.path.realpath(directory), "")
+    for place in places:
+        start = os.path.join(os.path.realpath(place.directory), "")
+        if real.startswith(start):
+            below = (*real[len(start) : -1].split(os.sep), name)
+            return place._replace(below=(*place.below[:-1], *filter(None, below)))
+    raise MemoryFileError(entry.path, "is in none of the tiers here")
+
+
+def what_files_hold(args: argparse.Namespace) -> Holds:
+    """Tells the bytes of a write's file; None where it cannot be read."""
+    places = places_of(args)
+
+    def holds(entry: HistoryEntry) -> bytes | None:
+        try:
+            return read_file(place_of(entry, places))
+        except MemoryFileError:
+            return None
+
+    return holds
 
 
 def add_write_arguments(parser: argparse.ArgumentParser) -> None:

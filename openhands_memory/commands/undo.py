@@ -7,13 +7,13 @@ from openhands_memory.commands._arguments import places_of
 from openhands_memory.commands._writes import now
 from openhands_memory.commands.history import (
     add_write_arguments,
+    place_of,
     report_missing,
+    what_files_hold,
     workspace_history,
 )
-from openhands_memory.errors import MemoryFileError
-from openhands_memory.layout import SELECTION_NAME, TierPlace
+from openhands_memory.layout import SELECTION_NAME
 from openhands_memory.upkeep.change import newest_undoable, undo
-from openhands_memory.upkeep.history import HistoryEntry
 
 EXAMPLE = "openhands-memory undo"
 
@@ -27,13 +27,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     entries = workspace_history(args)
     if args.id is None:
-        entry = newest_undoable(entries)
+        entry = newest_undoable(entries, what_files_hold(args))
     else:
         entry = next((e for e in entries if e.id == args.id), None)
     if entry is None:
         report_missing(args.id, otherwise="nothing to undo here")
         return _NOTHING
-    place = _place_of(entry, places_of(args))
+    place = place_of(entry, places_of(args))
     undone = undo(place, entry, now=now(), writer=_WRITER)
     selection = place._replace(below=(*place.below[:-1], SELECTION_NAME))
     if undone.after is None and os.path.exists(selection.path):
@@ -45,15 +45,3 @@ def run(args: argparse.Namespace) -> int:
 
 
 _WRITER = "undo"
-
-
-def _place_of(entry: HistoryEntry, places: list[TierPlace]) -> TierPlace:
-    """The place that the entry's write was made at, in the tier that it belongs to."""
-    directory, name = os.path.split(entry.path)
-    real = os.path.join(os.path.realpath(directory), "")
-    for place in places:
-        start = os.path.join(os.path.realpath(place.directory), "")
-        if real.startswith(start):
-            below = (*real[len(start) : -1].split(os.sep), name)
-            return place._replace(below=(*place.below[:-1], *filter(None, below)))
-    raise MemoryFileError(entry.path, "is in none of the tiers here")

@@ -124,6 +124,7 @@ def _recorded(work: Work, pending: Pending, verdict: Verdict) -> str:
         verdict.written,
         verdict.unwanted,
         verdict.skills,
+        most=work.most,
     )
     return render_consolidated(done, now=work.now())
 

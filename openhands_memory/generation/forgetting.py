@@ -2,9 +2,12 @@
 
 Flow: `judge` takes out of the index, the handbook and skills what the rollout alone
 supported, as it does when a rollout leaves a consolidation; no model is asked. Files that
-people read change first, and all or none of them; who dies after that, asks again.
+people read change first, and all or none of them; who dies after that, asks again. What
+only the history knows still, or undo has brought back, can be forgotten as well.
 """
 
+import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Final, NamedTuple
@@ -21,7 +24,8 @@ from openhands_memory.generation.files import (
     read_or_none,
     replace_text,
 )
-from openhands_memory.generation.judging import Verdict, judge
+from openhands_memory.generation.judging import Verdict, digest_of_file, judge
+from openhands_memory.generation.merging import digest_of
 from openhands_memory.generation.naming import NoSuchRolloutError, resolve_name
 from openhands_memory.generation.placing import finish_begun, put_in_place
 from openhands_memory.generation.raw_memory import Header, parse_memory, render_memory
@@ -34,6 +38,7 @@ from openhands_memory.generation.selection import (
     render_consolidated,
 )
 from openhands_memory.generation.shown import file_problem
+from openhands_memory.generation.skills import skill_name
 from openhands_memory.generation.state import (
     alone_in,
     drop_proposal,
@@ -42,8 +47,10 @@ from openhands_memory.generation.state import (
     load_proposal,
     save_ledger,
 )
-from openhands_memory.generation.support import without_refs
+from openhands_memory.generation.support import Refs, without_refs
 from openhands_memory.layout import (
+    GENERATED_END,
+    GENERATED_START,
     MERGED_NAME,
     RAW_MEMORIES,
     SELECTION_NAME,
@@ -51,7 +58,7 @@ from openhands_memory.layout import (
     GeneratedFiles,
     TierPlace,
 )
-from openhands_memory.upkeep.change import drop_writes
+from openhands_memory.upkeep.change import drop_writes, history_of
 from openhands_memory.upkeep.document import decode_file
 from openhands_memory.upkeep.history import HistoryEntry
 from openhands_memory.writing import Written
@@ -61,6 +68,11 @@ __all__ = ["Forgotten", "NoSuchRolloutError", "forget_rollout"]
 _WRITER: Final = "forget"
 #: Whoever removes needs no room; nobody's result is judged here.
 _ANY_ROOM: Final = 1 << 40
+#: What the history says of such a write; the id is behind it.
+_FORGOT: Final = "forgot rollout "
+#: Refs from here on are the beginning of their rollout's id, and of no other one.
+_REF_CHARS: Final = 8
+_REF: Final = re.compile(r"\[\^([A-Za-z0-9][A-Za-z0-9._-]{0,127})\]")
 
 
 class Forgotten(NamedTuple):
@@ -77,6 +89,13 @@ class Forgotten(NamedTuple):
     changed: Mapping[str, Written]
     dropped_proposal: bool = False
     purged: int = 0
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether nothing was left to be forgotten."""
+        return not (
+            self.removed or self.changed or self.dropped_proposal or self.purged
+        )
 
 
 def forget_rollout(
@@ -111,21 +130,73 @@ class _Trace:
         self._last = load_consolidated(files)
         self._ledger = load_ledger(files.directory)
         self._summaries = load_summaries(files)
+        self._before = load_edited(files)
+        self._history = history_of(files.directory)
         self._ids = self._known_ids()
-        refs = {s.ref: s.rollout_id for s in self._last.selected}
-        self._id = resolve_name(name, self._ids, refs)
+        self._id = self._resolve(name)
         known = (s for s in self._last.selected if s.rollout_id == self._id)
         #: Facts may name it also where the selection was lost.
         unknown = Selected(Header(self._id, "", "", "", ""), self._id, "")
         self._selected = next(known, unknown)
-        self._before = load_edited(files)
+        others = (s for s in self._last.selected if s != self._selected)
+        self._refs = Refs(
+            {s.ref: s.rollout_id for s in others}, {self._selected.ref: self._id}
+        )
+        self._forgettings = [e for e in self._history if _forgotten(e) == self._id]
+        self._last = self._with_forgotten(self._last)
 
     def _known_ids(self) -> tuple[str, ...]:
         found = find_ids(self._files) | self._ledger.rollouts.keys()
         found |= {s.rollout_id for s in self._last.selected}
         summaries = map(parse_memory, self._summaries.values())
         found |= {kept.header.rollout_id for kept in summaries if kept}
+        found |= set(map(_forgotten, self._history))
         return tuple(sorted(filter(is_safe_id, found)))
+
+    def _resolve(self, name: str) -> str:
+        """The id that *name* means; itself if only refs are left of what it means."""
+        files = self._files
+        looked_in = files.directory
+        if not files.sessions_dir.startswith(f"{files.memories_dir}/"):
+            sessions = os.path.join(files.workspace, *files.sessions_dir.split("/"))
+            looked_in += f" and {sessions}"
+        refs = {s.ref: s.rollout_id for s in self._last.selected}
+        try:
+            return resolve_name(name, self._ids, refs, looked_in=looked_in)
+        except NoSuchRolloutError:
+            begins = any(known.startswith(name) for known in self._ids)
+            if begins or not is_safe_id(name):
+                raise
+            if not any(_means(name, ref) for ref in self._stray_refs(refs)):
+                raise
+            return name
+
+    def _stray_refs(self, refs: Mapping[str, str]) -> tuple[str, ...]:
+        """Refs in what was generated, or is remembered, of rollouts that nobody knows."""
+        data = [*self._before.values()]
+        for entry in self._history:
+            data += (entry.written.before, entry.written.after)
+        found = {ref for text in map(_generated, data) for ref in _REF.findall(text)}
+        return Refs({**{i: i for i in self._ids}, **refs}).unknown(found)
+
+    def _with_forgotten(self, last: Consolidated) -> Consolidated:
+        """*last* with what this rollout lost when it was forgotten before.
+
+        What undo has brought back of it is no person's.
+        """
+        written: set[str] = set()
+        skills = {*last.skills}
+        for entry in self._forgettings:
+            path = _path_below(entry.path)
+            before, after = map(_text, entry.written)
+            if skill := skill_name(path):
+                skills.add(skill)
+                written.add(digest_of_file(path, entry.written.before or b""))
+            gone = frozenset(before.splitlines()) - frozenset(after.splitlines())
+            written |= {digest_of(path, "line", line.rstrip()) for line in gone}
+        if last.written is not None:
+            last = last._replace(written=last.written | written)
+        return last._replace(skills=tuple(sorted(skills)))
 
     def forget(
         self, mask: Callable[[str], str], now: datetime, *, purges: bool
@@ -142,7 +213,7 @@ class _Trace:
             changed,
             now=now,
             writer=_WRITER,
-            reason=f"forgot rollout {self._id}",
+            reason=f"{_FORGOT}{self._id}",
             again=lambda path, found: self._again(path, found, mask),
         )
         places = (
@@ -225,11 +296,15 @@ class _Trace:
 
     def _purge(self, changed: Mapping[str, Written]) -> int:
         """Remove from the history and from what was refused all that holds it."""
-        gone = {line for w in changed.values() for line in _lost(w)}
+        writes = (*changed.values(), *(e.written for e in self._forgettings))
+        gone = {line for written in writes for line in _lost(written)}
+        ours = {entry.id for entry in self._forgettings}
 
         def holds(entry: HistoryEntry) -> bool:
             texts = (_text(entry.written.before), _text(entry.written.after))
-            return self._is_in(entry.path) or any(
+            if entry.id in ours or self._is_in(entry.path):
+                return True
+            return any(
                 self._is_in(text) or not gone.isdisjoint(_bare_lines(text))
                 for text in texts
             )
@@ -241,8 +316,34 @@ class _Trace:
         """Whether *text* names it, as a ref or as a file; an id alone may be a word."""
         name = self._id
         files = (f"/{name}_", f"/{name}.md", f"/{name}.jsonl")
-        marks = (f"[^{self._selected.ref}]", f"[^{name}]", *files)
-        return any(mark in text for mark in marks)
+        return any(mark in text for mark in files) or any(
+            map(self._refs.is_removed, _REF.findall(text))
+        )
+
+
+def _forgotten(entry: HistoryEntry) -> str:
+    """The rollout that a write forgot; nothing for any other write."""
+    is_ours = entry.writer == _WRITER and entry.reason.startswith(_FORGOT)
+    return entry.reason.removeprefix(_FORGOT) if is_ours else ""
+
+
+def _path_below(path: str) -> str:
+    """The *path* of an index or a skill's file, from the memory directory on."""
+    parts = path.split(os.sep)
+    below = "/".join(parts[-3:])
+    return below if skill_name(below) else parts[-1]
+
+
+def _means(name: str, ref: str) -> bool:
+    """Whether *name* is *ref*, or an id that it is the ref of."""
+    return name == ref or (len(ref) >= _REF_CHARS and name.startswith(ref))
+
+
+def _generated(data: bytes | None) -> str:
+    """What of a file may have been generated: a part, or all where none is marked."""
+    text = _text(data)
+    _, mark, below = text.partition(GENERATED_START)
+    return below.partition(GENERATED_END)[0] if mark else text
 
 
 def _shorten_merged(files: GeneratedFiles) -> None:

@@ -25,8 +25,6 @@ _PROMPT_TOKENS: Final = 1_500
 _ANSWER_TOKENS: Final = 1_000
 #: Turns that a consolidation takes as a rule, each of which sends all before it again.
 _TURNS: Final = 6
-#: Raw memories that a consolidation considers, if nobody says otherwise.
-_MOST: Final = 256
 
 
 class PlannedRollout(NamedTuple):
@@ -76,7 +74,7 @@ class Plan(NamedTuple):
         }
 
 
-def plan(files: GeneratedFiles, *, retry: bool = False, most: int = _MOST) -> Plan:
+def plan(files: GeneratedFiles, *, retry: bool = False, most: int) -> Plan:
     """What a generation in *files* would do now.
 
     Raises:

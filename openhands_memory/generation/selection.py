@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from openhands_memory.generation.raw_memory import Header, Kept, render_memory
 from openhands_memory.generation.rollout import is_safe_id
+from openhands_memory.options import MOST_RAW_MEMORIES
 
 __all__ = [
     "NOTHING_CONSOLIDATED",
@@ -55,7 +56,8 @@ class Consolidated(NamedTuple):
     Attributes: *written* are digests of the lines of the generated parts as they were
     left (None if unknown); *unwanted* are digests of facts that a person removed from
     them; *skills* are the names of skills that consolidation wrote; *absent* are indexes
-    that a person did not want to have: that they are missing is no loss.
+    that a person did not want to have: that they are missing is no loss; *most* is how
+    many raw memories were considered.
     """
 
     selected: tuple[Selected, ...] = ()
@@ -63,6 +65,7 @@ class Consolidated(NamedTuple):
     unwanted: frozenset[str] = frozenset()
     skills: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
+    most: int | None = None
 
 
 NOTHING_CONSOLIDATED: Final = Consolidated()
@@ -179,6 +182,7 @@ def render_consolidated(last: Consolidated, *, now: datetime) -> str:
         "unwanted": sorted(last.unwanted),
         "skills": sorted(last.skills),
         "absent": sorted(last.absent),
+        "most": last.most,
     }
     return json.dumps(record, ensure_ascii=False, indent=2) + "\n"
 
@@ -203,6 +207,7 @@ def parse_consolidated(text: str) -> Consolidated:
         unwanted=frozenset(_texts(record.get("unwanted"))),
         skills=tuple(_texts(record.get("skills"))),
         absent=tuple(_texts(record.get("absent"))),
+        most=_number(record.get("most")),
     )
 
 
@@ -218,6 +223,11 @@ def _parse_selected(entry: Any) -> Selected | None:
     if not is_safe_id(ref) or ref[:_REF_CHARS] != header.rollout_id[:_REF_CHARS]:
         return None
     return Selected(header, ref, str(entry.get("digest") or ""))
+
+
+def _number(value: Any) -> int | None:
+    is_one = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_one and 0 < value <= MOST_RAW_MEMORIES else None
 
 
 def _texts(value: Any) -> list[str]:

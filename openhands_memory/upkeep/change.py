@@ -4,7 +4,7 @@ Flow: asks `writing` to write, `history` to remember, `trust` to keep an approva
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from hashlib import sha256
 
@@ -20,11 +20,13 @@ from openhands_memory.upkeep.history import (
 from openhands_memory.writing import BeforeWrite, Written
 
 __all__ = [
+    "Holds",
     "append_to",
     "change",
     "create",
     "drop_writes",
     "history_of",
+    "last_write",
     "newest_undoable",
     "purge",
     "undo",
@@ -101,13 +103,32 @@ def _remember(
     return remember
 
 
-def newest_undoable(history: list[HistoryEntry]) -> HistoryEntry | None:
-    """The newest write in *history* (newest first) that was not taken back."""
-    undone = {entry.undoes for entry in history if entry.undoes}
-    for entry in history:
-        if entry.id not in undone and entry.undoes is None:
-            return entry
-    return None
+#: Tells what the file that a write was made to holds now.
+Holds = Callable[[HistoryEntry], bytes | None]
+
+
+def newest_undoable(
+    history: Iterable[HistoryEntry], holds: Holds
+) -> HistoryEntry | None:
+    """The last write in *history* (newest first) that was not taken back."""
+    entries = tuple(history)
+    undone = {entry.undoes for entry in entries if entry.undoes}
+    left = (e for e in entries if e.id not in undone and e.undoes is None)
+    return last_write(left, holds)
+
+
+def last_write(history: Iterable[HistoryEntry], holds: Holds) -> HistoryEntry | None:
+    """The last write in *history* (newest first).
+
+    A clock may have gone back: of the writes to the newest one's file it is the one that
+    left what the file *holds*, if any of them did.
+    """
+    entries = tuple(history)
+    if not entries:
+        return None
+    newest, data = entries[0], holds(entries[0])
+    same = (e for e in entries if e.path == newest.path)
+    return next((e for e in same if e.written.after == data), newest)
 
 
 def undo(

@@ -5,7 +5,7 @@ back byte for byte, line ends and byte order mark included. Nothing here judges 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -37,9 +37,9 @@ HEADING: Final = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
 _SILENT: Final = re.compile(
     r"(?:[-*_][ \t]*){3,}|[-*+]|<!-- /?openhands-memory: \w+ -->"
 )
-_PRE: Final = re.compile(r"(?i)<(/?)pre\b")
-#: A tag that is only spoken of is none.
-_CODE_SPAN: Final = re.compile(r"(?<!`)(`+)(?!`)[^`]+\1(?!`)")
+#: Within a line it is only spoken of (CommonMark 0.31, 4.6).
+_PRE: Final = re.compile(r"(?i)(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*<pre\b")
+_PRE_END: Final = re.compile(r"(?i)</pre\b")
 #: What is in both marks of the generated part.
 _SIGN: Final = "openhands-memory: generated -->"
 
@@ -128,7 +128,7 @@ class Document(_Lines):
         blocks = list(self.fences.blocks)
         if self.fences.left_open is not None:
             blocks.append((self.fences.left_open, len(self.lines) - 1))
-        for top, bottom in [*blocks, *_pre_blocks(self.lines, self.body)]:
+        for top, bottom in [*blocks, *_pre_blocks(self)]:
             mask[top : bottom + 1] = b"\1" * (bottom + 1 - top)
         return mask
 
@@ -150,7 +150,7 @@ class Document(_Lines):
         ]
         ends = [n for n, line in enumerate(self.lines) if line.strip() == GENERATED_END]
         code: set[int] = set()
-        for top, bottom in [*self.fences.blocks, *_pre_blocks(self.lines, self.body)]:
+        for top, bottom in [*self.fences.blocks, *_pre_blocks(self)]:
             code.update(range(top, bottom + 1))
         start = next((n for n in begins if n not in code), None)
         least = -1 if start is None else start
@@ -220,17 +220,17 @@ def fact_key(entry: Entry) -> str:
     return "`".join(parts).strip()
 
 
-def _pre_blocks(lines: Sequence[str], body: str) -> Iterator[tuple[int, int]]:
-    if not _PRE.search(body):
+def _pre_blocks(document: Document) -> Iterator[tuple[int, int]]:
+    if not _PRE_END.search(document.body):
         return
+    fenced = {n for top, end in document.fences.blocks for n in range(top, end + 1)}
     opened: int | None = None
-    for index, line in enumerate(lines):
-        for tag in _PRE.finditer(_CODE_SPAN.sub("", line)):
-            if not tag[1]:
-                opened = index if opened is None else opened
-            elif opened is not None:
-                yield opened, index
-                opened = None
+    for index, line in enumerate(document.lines):
+        if opened is None and index not in fenced and _PRE.match(line):
+            opened = index
+        if opened is not None and _PRE_END.search(line):
+            yield opened, index
+            opened = None
 
 
 def _entries(document: Document, most_lines: int) -> Iterator[Entry]:

@@ -40,6 +40,7 @@ from pydantic import SecretStr
 from openhands_memory.adapters.events import KNOWN_MEMORY, segment_of
 from openhands_memory.adapters.known_secrets import known_secrets, secret_mask
 from openhands_memory.generation.rollout import Segment, parse_segment, render_segment
+from openhands_memory.layout import generated_files
 from openhands_memory.secrets import mask_secrets
 
 NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
@@ -302,6 +303,107 @@ def test_the_memory_that_the_agent_was_given_does_not_come_back() -> None:
     )
     said = MessageEvent(source="user", llm_message=user("- use uv, not pip"))
     assert segment(said, known_lines=memory).input[0]["content"] == "- use uv, not pip"
+
+
+FACT = "- the build needs make 4.4 or newer"
+
+
+def viewing(path: str, tool: str = "file_editor", **more: Any) -> ActionEvent:
+    arguments = json.dumps({"path": path, **more})
+    return acted(tool_name=tool, tool_call=called(tool, arguments))
+
+
+@pytest.mark.parametrize(
+    ("path", "more", "left"),
+    [
+        (".openhands/memory/skills/a/SKILL.md", {"command": "view"}, KNOWN_MEMORY),
+        ("{}/.openhands/memory", {"command": "view", "summary": "x"}, KNOWN_MEMORY),
+        ("link/raw_memories/a.md", {}, KNOWN_MEMORY),
+        ("~/.openhands/memory/2026-11-29.md", {}, KNOWN_MEMORY),
+        (".openhands/memory/MEMORY.md", {"command": "insert"}, "a reworded fact"),
+        (".openhands/memory/MEMORY.md", {"content": "a"}, "a reworded fact"),
+        (".openhands/memory/../README.md", {"command": "view"}, "a reworded fact"),
+        (".openhands/memory2/a.md", {"command": "view"}, "a reworded fact"),
+        ("{}", {"command": "view"}, "a reworded fact"),
+    ],
+)
+def test_what_only_views_memory_leaves_a_mark(
+    path: str, more: dict[str, str], left: str, workspace: Path, memory_home: Path
+) -> None:
+    (workspace / ".openhands/memory").mkdir(parents=True)
+    (workspace / "link").symlink_to(".openhands/memory")
+    files = generated_files(str(workspace))
+    done = [viewing(path.format(workspace), **more), observed("a reworded fact")]
+    assert segment(*done, files=files).generated_items[1]["output"] == left
+
+
+def test_a_person_who_rejects_a_view_is_heard(workspace: Path) -> None:
+    rejected = UserRejectObservation(
+        action_id="a",
+        tool_name="file_editor",
+        tool_call_id="c1",
+        rejection_reason="not in there",
+    )
+    files = generated_files(str(workspace))
+    found = segment(viewing(".openhands/memory/MEMORY.md"), rejected, files=files)
+    assert str(found.generated_items[1]["output"]).endswith("not in there")
+
+
+@pytest.mark.parametrize(
+    ("tier", "name"),
+    [
+        ("workspace", "MEMORY.md"),
+        ("workspace", "2026-11-29.md"),
+        ("workspace", "raw_memories/a.md"),
+        ("workspace", "rollout_summaries/a_b.md"),
+        ("workspace", "skills/a/SKILL.md"),
+        ("home", "MEMORY.md"),
+        ("home", "2026-11-29.md"),
+    ],
+)
+def test_lines_on_disk_are_known_once_a_tool_names_them(
+    tier: str, name: str, workspace: Path, memory_home: Path
+) -> None:
+    base = workspace if tier == "workspace" else memory_home
+    file = base / ".openhands/memory" / name
+    file.parent.mkdir(parents=True)
+    file.write_text(f"{FACT}\n")
+    files = generated_files(str(workspace))
+    naming = acted(
+        tool_call=called("terminal", '{"command": "cat .openhands/memory/*"}')
+    )
+    found = segment(naming, observed(f"new\n+{FACT}\n"), files=files)
+    assert found.generated_items[1]["output"] == f"new\n{KNOWN_MEMORY}\n"
+    other = segment(acted(), observed(FACT), files=files)
+    assert other.generated_items[1]["output"] == FACT  # nothing was read
+
+
+def test_no_link_out_of_memory_makes_lines_known(
+    workspace: Path, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "a.md").write_text(FACT)
+    memory = workspace / ".openhands/memory"
+    memory.mkdir(parents=True)
+    (memory / "a.md").symlink_to(outside / "a.md")
+    (memory / "skills").symlink_to(outside)
+    files = generated_files(str(workspace))
+    printed = f"MEMORY.md says\n{FACT}"
+    found = segment(acted(), observed(printed), files=files)
+    assert found.generated_items[1]["output"] == printed
+
+
+def test_only_so_much_of_memory_is_read(workspace: Path) -> None:
+    memory = workspace / ".openhands/memory"
+    memory.mkdir(parents=True)
+    (memory / "large.md").write_text("x" * 1024 * 1024 + f"\n{FACT}\n")
+    (memory / "MEMORY.md").write_text("- tests need a display to run\n")
+    files = generated_files(str(workspace))
+    printed = f"MEMORY.md says\n{FACT}\n- tests need a display to run"
+    found = segment(acted(), observed(printed), files=files)
+    left = f"MEMORY.md says\n{FACT}\n{KNOWN_MEMORY}"
+    assert found.generated_items[1]["output"] == left
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from adapters.generation_kit import (
     adds,
     all_bytes,
     edits,
+    generates,
     index_of,
     learns,
     open_with,
@@ -107,6 +108,45 @@ def test_what_was_generated_does_not_come_back_as_new(workspace: Path) -> None:
     assert not [sent for sent in llm.sent("extraction")[1:] if "CANARY" in sent]
     assert index_of(workspace) == index
     assert len(llm.sent("consolidation")) == 2
+
+
+LINE = "CANARY-9 prefers blue ink to pencils"
+READERS = [
+    "diff -u /dev/null {}",
+    "git diff --no-index /dev/null {}",
+    "sed 's/^/> /' {}",
+    "cat -A {}",
+    "cat -n {}",
+    "grep -rn CANARY {}",
+    "python3 -c 'import json; print(json.dumps(open(\"{}\").read()))'",
+    "python3 -c 'print(open(\"{}\").readlines())'",
+    'echo "It says: $(cat {}) and that is all"',
+]
+
+
+@pytest.mark.parametrize("reads", [True, False])
+@pytest.mark.parametrize(
+    "name",
+    ["MEMORY.md", "2026-11-29.md", "raw_memories/old.md", "rollout_summaries/old_a.md"],
+)
+def test_however_memory_is_read_it_does_not_come_back(
+    name: str, reads: bool, workspace: Path, memory_home: Path
+) -> None:
+    filler = "".join(f"- filler fact number {n} of many\n" for n in range(400))
+    text = f"# Notes\n\n- {LINE}\n{filler if name == 'MEMORY.md' else ''}"
+    path = write(workspace / ".openhands/memory" / name, text)
+    lines = [reader.format(path) for reader in READERS]
+    if name == "MEMORY.md":  # a tool's output loses its middle
+        lines = [f"{line} | head -c 2000" for line in lines[:-1]]
+    calls = [call("terminal", command=line) for line in lines]
+    view = call("file_editor", command="view", path=str(path))
+    llm = plays([view, *calls, say("It is noon.")])
+    tools = [TerminalTool.name, FileEditorTool.name]
+    memory = generates(reads=reads)
+    talk(llm, workspace, "What time is it?", memory, tools=tools)
+    [shown] = llm.sent("extraction")
+    assert "prefers blue" not in shown
+    assert shown.count(KNOWN_MEMORY) > len(lines)
 
 
 @pytest.mark.parametrize("acts", [edits_the_file, rewrites_the_file])

@@ -31,10 +31,11 @@ from openhands_memory.hidden import HIDDEN
 from openhands_memory.secrets import mask_secrets
 
 TOKEN = "ghp_" + "x7Rq2LmZ9tKc4VbN8wYd" + "A1sF5gHj3PoE6uIe"
+REGISTERED = "correct-horse-battery"
 
 
 def mask(text: str) -> str:
-    return mask_secrets(text).text
+    return mask_secrets(text, (REGISTERED,)).text
 
 
 # --- What the model is told -------------------------------------------------------------

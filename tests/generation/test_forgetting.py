@@ -1,6 +1,7 @@
 """A rollout forgotten: what it alone supported goes, and nothing else."""
 
 import base64
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from openhands_memory.generation.state import keep_refused, load_ledger, load_pr
 from openhands_memory.generation.support import Refs, without_refs
 from openhands_memory.layout import GENERATED_END, GENERATED_START
 from openhands_memory.trust import state_directory
-from openhands_memory.upkeep.change import history_of
+from openhands_memory.upkeep.change import history_of, undo
 
 ONE = "3f2a91c0-1111-4222-8333-444455556666"
 TWO = "77aa01bc-1111-4222-8333-444455556666"
@@ -434,3 +435,269 @@ def test_a_skill_loses_only_lines_and_refs_of_what_was_removed(
 def test_a_skill_of_others_is_the_very_same() -> None:
     data = b"\xef\xbb\xbf# A\r\n\r\n- x [^keepkeep]\n- caf\xe9"
     assert without_removed(data, REFS) is data
+
+
+# --- What only the history knows --------------------------------------------------------
+
+
+def take_back_all(desk: Desk) -> None:
+    """Undo the forgetting in all files."""
+    for entry in history_of(str(desk.memory)):
+        if entry.writer == "forget":
+            place = desk.files.place(*Path(entry.path).relative_to(desk.memory).parts)
+            undo(place, entry, now=desk.clock.now(), writer="undo")
+
+
+@pytest.mark.parametrize("name", [ONE, "3f2a91c0", "3f2a91"])
+def test_what_was_forgotten_can_be_purged_afterwards(
+    name: str, desk: Desk, tmp_path: Path
+) -> None:
+    remember_both(desk)
+    forget(desk, ONE)
+    assert traces(tmp_path, "uses tabs")
+    forgotten = forget(desk, name, purges=True)
+    assert forgotten.rollout_id == ONE
+    assert forgotten.purged
+    assert not forgotten.changed
+    desk.index.write_bytes(desk.index.read_bytes().replace(HAND, b""))
+    for words in ("uses tabs", ONE, "[^3f2a91c0]", "1. build"):
+        assert traces(tmp_path, words) == []
+    with pytest.raises(NoSuchRolloutError):
+        forget(desk, ONE)
+
+
+def test_what_undo_brought_back_is_forgotten_again(desk: Desk) -> None:
+    remember_both(desk)
+    desk.index.write_bytes(desk.index.read_bytes() + b"- below\n")
+    before = contents(desk.memory / "skills") | {"index": desk.index.read_bytes()}
+    forget(desk, ONE)
+    after = contents(desk.memory / "skills") | {"index": desk.index.read_bytes()}
+    take_back_all(desk)
+    assert desk.index.read_bytes() == before["index"]
+    assert set(forget(desk, "3f2a91c0").changed) == {INDEX, SKILL}
+    assert (
+        contents(desk.memory / "skills") | {"index": desk.index.read_bytes()} == after
+    )
+    assert before != after
+    assert forget(desk, ONE).is_nothing
+
+
+def test_a_skill_that_undo_brought_back_goes_again(desk: Desk) -> None:
+    remember_both(desk)
+    forget(desk, ONE)
+    forget(desk, TWO)
+    entries = history_of(str(desk.memory))
+    skill = next(e for e in entries if e.path.endswith("SKILL.md"))
+    undo(desk.files.place(*SKILL.split("/")), skill, now=desk.clock.now(), writer="u")
+    assert (desk.memory / SKILL).exists()
+    forget(desk, TWO)
+    assert not (desk.memory / SKILL).exists()
+
+
+def test_what_a_person_edited_after_the_undo_stays(desk: Desk) -> None:
+    remember_both(desk)
+    forget(desk, ONE)
+    take_back_all(desk)
+    edited = desk.index.read_bytes().replace(b"uses tabs", b"uses four tabs")
+    desk.index.write_bytes(edited)
+    forget(desk, ONE)
+    assert "uses four tabs" in facts_of(desk)[1]
+
+
+@pytest.mark.parametrize("name", [ONE, "3f2a91c0"])
+def test_refs_alone_are_enough_to_purge(name: str, desk: Desk, tmp_path: Path) -> None:
+    """A person took its facts out before: forgetting it was no write."""
+    desk.record(ONE, "uses tabs")
+    desk.generate([answer("- uses tabs")], [adding("- uses tabs [^3f2a91c0]")])
+    desk.index.unlink()
+    assert not forget(desk, ONE).changed
+    assert traces(tmp_path, "uses tabs")
+    assert forget(desk, name).is_nothing
+    assert forget(desk, name, purges=True).purged == 1
+    assert traces(tmp_path, "uses tabs") == []
+
+
+def test_the_beginning_of_one_there_and_one_forgotten_is_neither(desk: Desk) -> None:
+    desk.remember("conversation-1", "one thing")
+    forget(desk, "conversation-1")
+    desk.record("conversation-2", "y")
+    with pytest.raises(NoSuchRolloutError, match="begins the ids of several"):
+        forget(desk, "conversation")
+
+
+def test_a_short_beginning_is_told_how_long_it_must_be(desk: Desk) -> None:
+    desk.record(ONE, "x")
+    with pytest.raises(NoSuchRolloutError) as caught:
+        forget(desk, "3f2a9")
+    assert "the beginning of an id takes 6 characters" in str(caught.value)
+    with pytest.raises(NoSuchRolloutError) as caught:
+        forget(desk, "nope")
+    assert "6" not in str(caught.value).partition(";")[0]
+
+
+@pytest.mark.parametrize("sandbox", [False, True])
+def test_where_there_are_none_it_says_where_it_looked(
+    sandbox: bool, workspace: Path
+) -> None:
+    desk = Desk(workspace, sandbox=sandbox)
+    with pytest.raises(NoSuchRolloutError) as caught:
+        forget(desk, "abcdef")
+    places = f"{desk.memory} and {desk.sessions}" if sandbox else f"{desk.memory}"
+    assert str(caught.value).endswith(f"there are none in {places}")
+
+
+# --- Mentions of its files ----------------------------------------------------------------
+
+
+def summary(rollout_id: str, slug: str) -> str:
+    return f"rollout_summaries/{rollout_id}_{slug}.md"
+
+
+MENTIONS = [
+    ("uses uv (see {})", "uses uv"),
+    ("uses uv, see `{}`.", "uses uv."),
+    ("uses uv; details in {}", "uses uv"),
+    ("[uses uv]({})", "uses uv"),
+    ("uses uv (see {}, OTHER)", "uses uv (see OTHER)"),
+    ("uses uv (see OTHER, {})", "uses uv (see OTHER)"),
+    ("{} shows that it uses uv", "shows that it uses uv"),
+    ("as {} shows, it uses uv", "as shows, it uses uv"),
+    ("uses uv - .openhands/memory/{}", "uses uv"),
+    ("uses uv ([log]({}))", "uses uv (log)"),
+]
+
+
+@pytest.mark.parametrize(("said", "left"), MENTIONS)
+def test_a_mention_of_its_summary_goes_from_a_fact_that_stays(
+    said: str, left: str, desk: Desk
+) -> None:
+    other = summary(TWO, "two")
+    desk.memory.mkdir(parents=True)
+    desk.record(ONE, "x")
+    desk.record(TWO, "y")
+    fact = said.format(summary(ONE, "one")).replace("OTHER", other)
+    answers = [answer("- uses uv", slug="one"), answer("- uses uv", slug="two")]
+    edit = adding(f"- {fact} [^3f2a91c0] [^77aa01bc]")
+    assert desk.generate(answers, [edit]).consolidated == "accepted"
+    forget(desk, ONE)
+    left = left.replace("OTHER", other)
+    assert f"\n- {left} [^77aa01bc]\n" in desk.index.read_text()
+    # It is still what was generated: with its last support it goes.
+    forget(desk, TWO)
+    assert desk.facts == []
+
+
+def test_a_fact_that_only_named_its_summary_goes(desk: Desk) -> None:
+    desk.record(ONE, "x")
+    desk.record(TWO, "y")
+    edit = adding(
+        "- uses uv [^77aa01bc]",
+        f"- See {summary(ONE, 'one')} [^3f2a91c0] [^77aa01bc]",
+        f"- uses tabs\n  see {summary(ONE, 'one')} [^3f2a91c0] [^77aa01bc]",
+    )
+    answers = [answer("- uses uv", slug="one"), answer("- uses uv", slug="two")]
+    assert desk.generate(answers, [edit]).consolidated == "accepted"
+    forget(desk, ONE)
+    assert desk.facts == ["uses uv", "uses tabs"]
+    assert "ollout_summaries" not in desk.index.read_text()
+
+
+def test_a_mention_in_a_line_of_a_person_stays(desk: Desk) -> None:
+    desk.memory.mkdir(parents=True)
+    hers = f"- hers, see {summary(ONE, 'one')}\n"
+    desk.index.write_text(hers)
+    desk.record(ONE, "x")
+    desk.record(TWO, "y")
+    edit = adding(f"- uses uv, see {summary(ONE, 'one')} [^3f2a91c0] [^77aa01bc]")
+    answers = [answer("- uses uv", slug="one"), answer("- uses uv", slug="two")]
+    assert desk.generate(answers, [edit]).consolidated == "accepted"
+    edited = desk.index.read_text().replace("uses uv", "uses uv only")
+    desk.index.write_text(edited)
+    forget(desk, ONE)
+    assert desk.index.read_text() == edited
+
+
+def test_a_rollout_that_grows_takes_the_new_name_of_its_summary(desk: Desk) -> None:
+    desk.record(ONE, "x")
+    old, new = summary(ONE, "one"), summary(ONE, "another")
+    edit = adding(f"- uses uv, see `{old}` [^3f2a91c0]", "- uses tabs [^3f2a91c0]")
+    assert desk.generate([answer(slug="one")], [edit]).consolidated == "accepted"
+
+    def write(stage: Stage) -> None:
+        text = f"# Deploy\n\n1. build, as in {old} [^3f2a91c0]\n"
+        stage.create(SKILL, text.replace(old, new))
+        adding(f"- pages by cursor: {old} [^3f2a91c0]")(stage)
+
+    desk.record(ONE, "more")
+    report = desk.generate([answer("- more", slug="another")], [write])
+    assert report.consolidated == "accepted", report
+    text = desk.index.read_text()
+    assert old not in text
+    assert desk.facts == [
+        f"uses uv, see `{new}`",
+        "uses tabs",
+        f"pages by cursor: {new}",
+    ]
+    # And once more, with a skill that names it, too.
+    desk.record(ONE, "and more")
+    last = summary(ONE, "last")
+    desk.generate([answer("- and more", slug="last")], [adding("- x [^3f2a91c0]")])
+    assert f"see `{last}`" in desk.index.read_text()
+    assert f"as in {last} [^3f2a91c0]" in (desk.memory / SKILL).read_text()
+    forget(desk, ONE)
+    assert desk.facts == []
+    assert not (desk.memory / SKILL).exists()
+
+
+def test_a_new_name_that_there_is_no_room_for_goes(desk: Desk) -> None:
+    desk.record(ONE, "x")
+    old = summary(ONE, "one")
+    edit = adding(f"- uses uv {'and ' * 10}tabs, see {old} [^3f2a91c0]")
+    desk.generate([answer(slug="one")], [edit], room=170)
+    desk.record(ONE, "more")
+    more = [answer("- more", slug="a-name-as-long-as-it-may-be-for-a-summary")]
+    report = desk.generate(more, [lambda stage: None], room=170)
+    assert report.consolidated == "accepted", report
+    assert desk.facts == [f"uses uv {'and ' * 10}tabs"]
+
+
+def test_a_skill_that_goes_is_named_no_more(desk: Desk) -> None:
+    desk.record(ONE, "x")
+    desk.record(TWO, "y")
+
+    def edit(stage: Stage) -> None:
+        stage.create(SKILL, "# Deploy\n\n1. build [^3f2a91c0]\n")
+        adding(f"- deploys by hand (see {SKILL}) [^77aa01bc]")(stage)
+
+    desk.generate([answer(slug="one"), answer(slug="two")], [edit])
+    forget(desk, ONE)
+    assert not (desk.memory / SKILL).exists()
+    assert desk.facts == ["deploys by hand"]
+
+
+def test_a_missing_file_in_a_line_of_a_person_is_only_told(desk: Desk) -> None:
+    desk.record(ONE, "x")
+    edit = adding("- uses uv [^3f2a91c0]", "- uses tabs [^3f2a91c0]")
+    desk.generate([answer(slug="one")], [edit])
+    text = desk.index.read_text().replace("uses uv", "uses uv, see skills/a/SKILL.md")
+    desk.index.write_text(text)
+    desk.record(TWO, "y")
+    report = desk.generate([answer(slug="two")], [adding("- more [^77aa01bc]")])
+    assert report.consolidated == "accepted", report
+    assert "names skills/a/SKILL.md, which was not there to be read" in str(
+        report.reason
+    )
+
+
+def test_what_came_with_a_clone_keeps_the_names_of_its_files(desk: Desk) -> None:
+    desk.remember("mine", "uses uv")
+    desk.remember("more", "uses tabs")
+    data = desk.index.read_text()
+    theirs = "- theirs, see rollout_summaries/other_x.md [^other]"
+    desk.index.write_text(data.replace("- uses uv", f"{theirs}\n- uses uv"))
+    selection = desk.selection.read_text()
+    desk.selection.write_text(
+        re.sub(r'"written": \[[^]]*\]', '"written": null', selection)
+    )
+    desk.remember("last", "pages by cursor")
+    assert theirs in desk.index.read_text()
