@@ -25,6 +25,7 @@ from openhands_memory.commands._diff import diff_lines
 from openhands_memory.generation.models import ModelCallError
 from openhands_memory.generation.stage import Stage
 from openhands_memory.generation.state import load_proposal
+from openhands_memory.upkeep.change import change, create
 from openhands_memory.writing import Written
 
 ROOT = Path(openhands_memory.__file__).parents[1]
@@ -869,3 +870,81 @@ def test_generate_considers_as_many_raw_memories_as_the_agent_did(
     assert capsys.readouterr().out == "nothing to do now\n"
     assert main(["generate", "--dry-run", "--max-raw-memories", "2"]) == 0
     assert "1 added" in capsys.readouterr().out
+
+
+# --- What is left of a rollout, and the last write ----------------------------------------
+
+
+def test_what_was_forgotten_is_purged_when_asked_again(
+    desk: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    remember_two(desk)
+    assert run("forget", "--rollout", ONE) == 0
+    assert run("forget", "--rollout", ONE) == 1
+    err = capsys.readouterr().err
+    assert err.endswith(
+        f"nothing is left of {ONE} but in the history: --purge empties that\n"
+    )
+    assert run("forget", "--rollout", ONE, "--purge") == 0
+    assert "writes from the history" in capsys.readouterr().err
+    held = contents(tmp_path)
+    assert not [p for p in held if ONE in p or b"tabs" in held[p]]
+    assert run("history") == 1
+
+
+def test_a_rollout_is_forgotten_again_after_an_undo(desk: Desk) -> None:
+    remember_two(desk)
+    assert run("forget", "--rollout", ONE) == 0
+    assert run("undo") == 0
+    assert desk.facts == ["uses tabs", "uses uv"]
+    assert run("forget", "--rollout", "3f2a91c0") == 0
+    assert desk.facts == ["uses uv"]
+
+
+def test_a_rollout_is_in_no_tier(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    remember_two(desk)
+    assert run("forget", "--rollout", ONE, "--tier", "user") == 2
+    assert "a rollout is in no tier" in capsys.readouterr().err
+    assert desk.facts == ["uses tabs", "uses uv"]
+
+
+def put_clock_back(desk: Desk) -> None:
+    """Two facts, the first of them written at a later time than the second."""
+    for number, fact in ((2, "first"), (1, "second")):
+        change(
+            desk.files.place(INDEX),
+            lambda found, fact=fact: (found or b"") + f"- {fact}\n".encode(),
+            now=datetime(2026, 1, number, tzinfo=UTC),
+            writer="add",
+            reason=f"added {fact}",
+        )
+
+
+def test_undo_takes_back_the_last_write_whatever_the_clock_said(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk.memory.mkdir(parents=True)
+    put_clock_back(desk)
+    assert run("diff") == 0
+    assert "+- second" in capsys.readouterr().out
+    assert run("undo") == 0
+    assert desk.index.read_text() == "- first\n"
+    assert run("undo") == 0
+    assert not desk.index.exists()
+
+
+def test_undo_refuses_where_no_write_left_what_is_there(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk.memory.mkdir(parents=True)
+    other = desk.files.place("2026-01-01.md")
+    now = datetime(2025, 1, 1, tzinfo=UTC)
+    create(other, b"- by hand\n", now=now, writer="log", reason="logged")
+    put_clock_back(desk)
+    desk.index.write_text("- by hand\n")
+    assert run("undo") == 2
+    assert "was changed after" in capsys.readouterr().err
+    assert desk.index.read_text() == "- by hand\n"
+    assert Path(other.path).exists()

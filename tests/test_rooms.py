@@ -221,6 +221,7 @@ ROOMS: Final[Mapping[str, Room]] = {
     "generation.parts": pure(
         "generation.support", "upkeep.document", "upkeep.sections"
     ),
+    "generation.known_memory": pure(),
     "generation.room": pure("generation.shown"),
     "generation.matching": pure(
         *("generation.parts", "generation.shown", "generation.support"),
@@ -351,7 +352,15 @@ ROOMS: Final[Mapping[str, Room]] = {
         outside=("contextlib", "inspect", "openhands"),
     ),
     "adapters.events": edge(
-        "generation.rollout", "generation.shortening", "secrets", outside=("openhands",)
+        *("adapters.own_memory", "generation.known_memory", "generation.rollout"),
+        *("generation.shortening", "layout", "secrets"),
+        outside=("openhands",),
+    ),
+    # Its own memory is no evidence: it reads what memory holds.
+    "adapters.own_memory": edge(
+        *("encoding", "layout", "options", "store", "generation.known_memory"),
+        *("context.locate", "context.surroundings"),
+        outside=(),
     ),
     "adapters.known_secrets": edge("secrets", outside=("openhands", "pydantic")),
     "adapters.claims": edge(

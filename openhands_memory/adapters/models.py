@@ -18,7 +18,12 @@ from openhands.sdk.llm import (
     Metrics,
     TextContent,
 )
-from openhands.sdk.llm.exceptions import LLMContextWindowExceedError
+from openhands.sdk.llm.exceptions import (
+    LLMContextWindowExceedError,
+    LLMRateLimitError,
+    LLMServiceUnavailableError,
+    LLMTimeoutError,
+)
 
 from openhands_memory.adapters.consolidator import consolidator
 from openhands_memory.adapters.model_settings import (
@@ -33,6 +38,7 @@ from openhands_memory.generation.models import (
     Cap,
     CapReachedError,
     ContextTooLongError,
+    ModelAwayError,
     ModelCallError,
 )
 from openhands_memory.generation.stage import Stage
@@ -182,8 +188,10 @@ class SdkModels:
         return llm.model_copy(update={"timeout": timeout})
 
     def _failure(self, error: BaseException) -> ModelCallError:
-        is_long = isinstance(error, LLMContextWindowExceedError)
-        kind = ContextTooLongError if is_long else ModelCallError
+        kind = next(
+            (ours for theirs, ours in _KINDS if isinstance(error, theirs)),
+            ModelCallError,
+        )
         first = str(error).strip().partition("\n")[0][:_SCANNED_CHARS]
         first = self._mask(mask_secrets(first, self._keys).text)
         name = type(error).__name__
@@ -203,6 +211,15 @@ def add_usage(conversation: LocalConversation, models: SdkModels) -> None:
         # Another object, or the state would not be saved (SDK 1.58.2, __setattr__).
         state.stats = state.stats.model_copy(update={"usage_to_metrics": found})
         conversation.llm_registry.subscribe(state.stats.register_llm)
+
+
+#: What the SDK raises, and what that means for what was sent.
+_KINDS: Final = (
+    (LLMContextWindowExceedError, ContextTooLongError),
+    (LLMRateLimitError, ModelAwayError),
+    (LLMServiceUnavailableError, ModelAwayError),
+    (LLMTimeoutError, ModelAwayError),
+)
 
 
 class _Usage(NamedTuple):

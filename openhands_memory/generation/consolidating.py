@@ -8,7 +8,7 @@ from openhands_memory.errors import MemoryToolError
 from openhands_memory.generation.draft import Draft, RefusedError
 from openhands_memory.generation.judging import Verdict
 from openhands_memory.generation.ledger import Ledger
-from openhands_memory.generation.models import CapReachedError, ModelCallError
+from openhands_memory.generation.models import CapReachedError, ModelAwayError
 from openhands_memory.generation.pending import Pending, find_pending, why_held
 from openhands_memory.generation.placing import settle
 from openhands_memory.generation.selection import (
@@ -58,7 +58,7 @@ def consolidate(work: Work, ledger: Ledger, tally: Tally) -> None:
         counts = alone or error.cap == "turns"
         _refuse(work, ledger, pending, error, counts=counts)
         raise
-    except ModelCallError as error:
+    except ModelAwayError as error:
         tally.consolidated, tally.reason = "refused", str(error)
         _refuse(work, ledger, pending, error, counts=False)
     except MemoryToolError as error:

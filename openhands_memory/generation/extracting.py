@@ -32,6 +32,7 @@ from openhands_memory.generation.ledger import Ledger, State
 from openhands_memory.generation.models import (
     CapReachedError,
     ContextTooLongError,
+    ModelAwayError,
     ModelCallError,
 )
 from openhands_memory.generation.raw_memory import Header, Kept, summary_name
@@ -95,8 +96,8 @@ def extract_pending(work: Work, ledger: Ledger, tally: Tally) -> Ledger:
             if step is None:
                 continue
         except ModelCallError as error:
-            is_long = isinstance(error, ContextTooLongError)
-            step = _Step("failed", str(error), "model", counts=is_long)
+            counts = not isinstance(error, ModelAwayError)
+            step = _Step("failed", str(error), "model", counts=counts)
             silent += 1
         except MemoryFileError as error:
             step = _Step("failed", f"{error.path}: {error.problem}", "file")

@@ -9,13 +9,24 @@ from typing import Literal, Protocol
 from openhands_memory.errors import MemoryToolError
 from openhands_memory.generation.stage import Stage
 
-__all__ = ["Cap", "CapReachedError", "ContextTooLongError", "ModelCallError", "Models"]
+__all__ = [
+    "Cap",
+    "CapReachedError",
+    "ContextTooLongError",
+    "ModelAwayError",
+    "ModelCallError",
+    "Models",
+]
 
 Cap = Literal["turns", "seconds", "tokens", "cost"]
 
 
 class ModelCallError(MemoryToolError):
     """A model did not answer; the message is a short reason without any secret."""
+
+
+class ModelAwayError(ModelCallError):
+    """It could not be reached, or has no time: nothing is wrong with what it was sent."""
 
 
 class ContextTooLongError(ModelCallError):

@@ -37,9 +37,9 @@ HEADING: Final = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
 _SILENT: Final = re.compile(
     r"(?:[-*_][ \t]*){3,}|[-*+]|<!-- /?openhands-memory: \w+ -->"
 )
-#: Within a line it is only spoken of (CommonMark 0.31, 4.6).
-_PRE: Final = re.compile(r"(?i)(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*<pre\b")
-_PRE_END: Final = re.compile(r"(?i)</pre\b")
+_PRE: Final = re.compile(r"(?i)<(/?)pre\b")
+#: What may stand before a block in its line: quotes and the markers of lists.
+_LEAD: Final = " \t>-*+0123456789.)"
 #: What is in both marks of the generated part.
 _SIGN: Final = "openhands-memory: generated -->"
 
@@ -128,7 +128,7 @@ class Document(_Lines):
         blocks = list(self.fences.blocks)
         if self.fences.left_open is not None:
             blocks.append((self.fences.left_open, len(self.lines) - 1))
-        for top, bottom in [*blocks, *_pre_blocks(self)]:
+        for top, bottom in [*blocks, *_pre_blocks(self, at_start=False)]:
             mask[top : bottom + 1] = b"\1" * (bottom + 1 - top)
         return mask
 
@@ -150,7 +150,7 @@ class Document(_Lines):
         ]
         ends = [n for n, line in enumerate(self.lines) if line.strip() == GENERATED_END]
         code: set[int] = set()
-        for top, bottom in [*self.fences.blocks, *_pre_blocks(self)]:
+        for top, bottom in [*self.fences.blocks, *_pre_blocks(self, at_start=True)]:
             code.update(range(top, bottom + 1))
         start = next((n for n in begins if n not in code), None)
         least = -1 if start is None else start
@@ -220,17 +220,21 @@ def fact_key(entry: Entry) -> str:
     return "`".join(parts).strip()
 
 
-def _pre_blocks(document: Document) -> Iterator[tuple[int, int]]:
-    if not _PRE_END.search(document.body):
+def _pre_blocks(document: Document, *, at_start: bool) -> Iterator[tuple[int, int]]:
+    """What stands in ``<pre>``, which may have to begin a line that is no code."""
+    if not _PRE.search(document.body):
         return
     fenced = {n for top, end in document.fences.blocks for n in range(top, end + 1)}
     opened: int | None = None
     for index, line in enumerate(document.lines):
-        if opened is None and index not in fenced and _PRE.match(line):
-            opened = index
-        if opened is not None and _PRE_END.search(line):
-            yield opened, index
-            opened = None
+        for tag in _PRE.finditer(line):
+            spoken_of = index in fenced or line[: tag.start()].strip(_LEAD)
+            if not tag[1]:
+                if opened is None and not (at_start and spoken_of):
+                    opened = index
+            elif opened is not None:
+                yield opened, index
+                opened = None
 
 
 def _entries(document: Document, most_lines: int) -> Iterator[Entry]:

@@ -32,10 +32,12 @@ from openhands_memory.secrets import mask_secrets
 
 TOKEN = "ghp_" + "x7Rq2LmZ9tKc4VbN8wYd" + "A1sF5gHj3PoE6uIe"
 REGISTERED = "correct-horse-battery"
+LONG_SECRET = "Long-Secret" * 6
+SIGNS = "horse:battery@staple"
 
 
 def mask(text: str) -> str:
-    return mask_secrets(text, (REGISTERED,)).text
+    return mask_secrets(text, (REGISTERED, LONG_SECRET, SIGNS)).text
 
 
 # --- What the model is told -------------------------------------------------------------
@@ -407,6 +409,7 @@ def test_secrets_are_masked_before_a_slug_makes_them_unrecognisable() -> None:
     [
         *("correct'-horse-battery", "correct horse battery", "Correct-Horse-Báttery"),
         *(f"x {fullwidth(REGISTERED)}", fullwidth(TOKEN), fullwidth(TOKEN) * 9),
+        *(fullwidth(LONG_SECRET), LONG_SECRET.replace("-", " "), fullwidth(SIGNS)),
         *(fullwidth(AWS_KEY), f"{TOKEN[:9]}\u0301{TOKEN[9:]}"),
     ],
 )

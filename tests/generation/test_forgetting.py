@@ -23,7 +23,7 @@ from openhands_memory.generation.state import keep_refused, load_ledger, load_pr
 from openhands_memory.generation.support import Refs, without_refs
 from openhands_memory.layout import GENERATED_END, GENERATED_START
 from openhands_memory.trust import state_directory
-from openhands_memory.upkeep.change import history_of, undo
+from openhands_memory.upkeep.change import create, history_of, undo
 
 ONE = "3f2a91c0-1111-4222-8333-444455556666"
 TWO = "77aa01bc-1111-4222-8333-444455556666"
@@ -453,6 +453,10 @@ def test_what_was_forgotten_can_be_purged_afterwards(
     name: str, desk: Desk, tmp_path: Path
 ) -> None:
     remember_both(desk)
+    log = desk.files.place("2026-01-01.md")
+    now = desk.clock.now()
+    create(log, b"- uses tabs\n", now=now, writer="log", reason="no ref tells")
+    Path(log.path).unlink()
     forget(desk, ONE)
     assert traces(tmp_path, "uses tabs")
     forgotten = forget(desk, name, purges=True)
@@ -487,7 +491,9 @@ def test_a_skill_that_undo_brought_back_goes_again(desk: Desk) -> None:
     forget(desk, ONE)
     forget(desk, TWO)
     entries = history_of(str(desk.memory))
-    skill = next(e for e in entries if e.path.endswith("SKILL.md"))
+    skill = next(
+        e for e in entries if e.path.endswith("SKILL.md") and not e.written.after
+    )
     undo(desk.files.place(*SKILL.split("/")), skill, now=desk.clock.now(), writer="u")
     assert (desk.memory / SKILL).exists()
     forget(desk, TWO)

@@ -8,7 +8,7 @@ import pytest
 from generation.kit import Desk
 from generation.scripted import INDEX, SANDBOX_INDEX, Edit, answer, put
 
-from openhands_memory.generation.placing import put_in_place
+from openhands_memory.generation.placing import finish_begun, put_in_place
 from openhands_memory.generation.stage import Stage
 from openhands_memory.generation.state import (
     drop_proposal,
@@ -123,6 +123,36 @@ def test_a_fact_that_a_person_removed_after_it_was_in_place_stays_away(
     sandbox.generate((), [edit])
     assert fact not in lines_of(sandbox, INDEX)
     assert fact in lines_of(sandbox, SANDBOX_INDEX)
+
+
+def test_a_fact_that_a_person_removed_before_stays_away(sandbox: Desk) -> None:
+    remove(sandbox.memory / INDEX, "- The team uses uv. [^a]")
+    tests = both("- Tests run with tox. [^b]")
+    killed(sandbox, "b", tests, 1)
+    insert(sandbox.memory / INDEX, BY_HAND)
+    again = "- The team uses uv. [^b]"
+    sandbox.generate((), [both("- Tests run with tox. [^b]", again)])
+    assert again not in lines_of(sandbox, INDEX)
+
+
+def test_a_file_that_was_remembered_and_not_written_is_not_in_place(
+    sandbox: Desk,
+) -> None:
+    fact = "- Tests run with tox. [^b]"
+    before = (sandbox.memory / INDEX).read_bytes()
+    killed(sandbox, "b", both(fact), 2)
+    (sandbox.memory / INDEX).write_bytes(before)
+    insert(sandbox.memory / SANDBOX_INDEX, BY_HAND)
+    sandbox.generate((), [both(fact)])
+    assert fact in lines_of(sandbox, INDEX)
+
+
+def test_where_nothing_was_in_place_there_is_nothing_to_know(by_hand: Desk) -> None:
+    killed(by_hand, "b", both("- Tests run with tox. [^b]"), 0)
+    by_hand.index.write_text("- by hand\n")
+    finish_begun(by_hand.files, now=by_hand.clock.now())
+    assert load_begun(by_hand.files.directory) is None
+    assert not by_hand.selection.exists()
 
 
 def test_a_fact_that_the_result_had_replaced_was_not_removed_by_a_person(

@@ -25,6 +25,8 @@ from openhands_memory.secrets import mask_secrets
 
 TOKEN = "ghp_" + "a1B2c3" * 6
 REGISTERED = "correct-horse-battery"
+LONG_SECRET = "long-secret" * 5
+SIGNS = "horse:battery@staple"
 WHEN = "2026-11-29T12:00:00+00:00"
 USER = {"role": "user", "content": "hello"}
 
@@ -40,7 +42,7 @@ def fullwidth(text: str) -> str:
 
 
 def mask(text: str) -> str:
-    return mask_secrets(text, (REGISTERED, "long-secret" * 5)).text
+    return mask_secrets(text, (REGISTERED, LONG_SECRET, SIGNS)).text
 
 
 def said(text: str) -> dict[str, object]:
@@ -104,7 +106,8 @@ def test_an_id_with_a_secret_in_it_is_mapped(given_id: str) -> None:
     [
         *(fullwidth(TOKEN), f"run-{fullwidth(TOKEN)}", fullwidth(TOKEN) * 9),
         *("correct -horse-battery", fullwidth(REGISTERED), "correct-horsé-battery"),
-        fullwidth("long-secret" * 5),
+        *(fullwidth(LONG_SECRET), LONG_SECRET.replace("-", " "), fullwidth(SIGNS)),
+        f"{'x' * 27} AKIA{'Q3B7' * 4}ZZZ",  # one where it is cut
     ],
 )
 def test_an_id_that_spells_a_secret_only_as_a_name_is_a_digest(given_id: str) -> None:
