@@ -22,7 +22,7 @@ from test_import_cost import WITHOUT_SDK
 import openhands_memory
 from openhands_memory.cli import main
 from openhands_memory.commands._diff import diff_lines
-from openhands_memory.generation.models import ModelCallError
+from openhands_memory.generation.models import ModelAwayError, ModelCallError
 from openhands_memory.generation.stage import Stage
 from openhands_memory.generation.state import load_proposal
 from openhands_memory.upkeep.change import change, create
@@ -676,7 +676,7 @@ def test_what_failed_and_what_waits_is_told(
     propose(desk, "uses tabs")
     desk.record(TWO, "work")
     desk.record("new", "work")
-    desk.run(Scripted([*BAD, ModelCallError("gone")]))
+    desk.run(Scripted([*BAD, ModelAwayError("gone")]))
     desk.record("newer", "work")
     assert run("status") == 0
     reason = "the answer holds no JSON object with the three strings"
@@ -690,8 +690,8 @@ def test_what_failed_and_what_waits_is_told(
         "              gone",
         "  review      a change of 1 file waits for 'openhands-memory review'",
     ]
-    desk.run(Scripted([*BAD, ModelCallError("gone"), NOTHING]))
-    desk.run(Scripted([*BAD, ModelCallError("gone")]))
+    desk.run(Scripted([*BAD, ModelAwayError("gone"), NOTHING]))
+    desk.run(Scripted([*BAD, ModelAwayError("gone")]))
     assert run("status", "--json") == 0
     found = as_json(capsys)["generation"]
     assert [
