@@ -249,10 +249,10 @@ def _check_int(settings: _Settings, name: str, low: int, high: int | None) -> No
 
 # --- Directories that a configuration names ---------------------------------------------
 
-#: Device names of Windows, whatever their ending ("Naming Files, Paths, and Namespaces").
 #: The longest name of a file on common systems, in bytes (NAME_MAX).
 _NAME_BYTES: Final = 255
 
+#: Device names of Windows, whatever their ending ("Naming Files, Paths, and Namespaces").
 _WINDOWS_DEVICES: Final = (
     r"(?i)(con|prn|aux|nul|conin\$|conout\$|clock\$|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?\Z"
 )

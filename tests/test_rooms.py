@@ -198,7 +198,8 @@ ROOMS: Final[Mapping[str, Room]] = {
     "generation.window": pure("generation.shortening"),
     "generation.raw_memory": pure(),
     "generation.extraction": pure(
-        *("generation.gathering", "generation.raw_memory", "prompts", "sanitize")
+        *("generation.gathering", "generation.raw_memory", "generation.rollout"),
+        *("prompts", "sanitize"),
     ),
     "generation.selection": pure(
         "options", "generation.raw_memory", "generation.rollout"

@@ -18,7 +18,6 @@ from openhands_memory.generation.extraction import (
     masked,
     parse_extraction,
     repair_request,
-    safe_slug,
 )
 from openhands_memory.generation.files import (
     Rollout,
@@ -181,13 +180,22 @@ def _extract(
         return _Step("failed", answer.reason)
     if isinstance(answer, Nothing):
         if known:  # what it was worth when it was shorter, it still is
-            summary = known.header.rollout_summary_file
-            _keep(work, _header(rollout, gathered, summary), known.body)
+            header = _header(rollout, gathered, known.header.rollout_summary_file)
+            with work.meter.writing():
+                keep_extracted(work.files, header, raw_memory=known.body, summary=None)
         return _Step("empty")
     answer = masked(answer, work.mask)
-    name = summary_name(rollout.rollout_id, safe_slug(answer.rollout_slug))
+    name = summary_name(rollout.rollout_id, answer.rollout_slug)
     header = _header(rollout, gathered, f"{SUMMARIES}/{name}")
-    _keep(work, header, answer.raw_memory, answer.rollout_summary)
+    earlier = known.header if known else None
+    with work.meter.writing():
+        keep_extracted(
+            work.files,
+            header,
+            raw_memory=answer.raw_memory,
+            summary=answer.rollout_summary,
+            earlier=earlier,
+        )
     return _Step("extracted")
 
 
@@ -252,10 +260,3 @@ def _header(rollout: Rollout, gathered: Gathered, summary: str) -> Header:
         rollout_summary_file=summary,
         terminal_state=gathered.terminal_state,
     )
-
-
-def _keep(
-    work: Work, header: Header, raw_memory: str, summary: str | None = None
-) -> None:
-    with work.meter.writing():
-        keep_extracted(work.files, header, raw_memory=raw_memory, summary=summary)

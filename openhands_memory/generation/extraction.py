@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, cast
 
 from openhands_memory.generation.gathering import Gathered
 from openhands_memory.generation.raw_memory import Header
+from openhands_memory.generation.rollout import TERMINAL_STATES
 from openhands_memory.prompts import fill
 from openhands_memory.sanitize import neutralise, normalise_newlines, show_hidden
 
@@ -86,16 +87,6 @@ def repair_request(problem: Problem) -> str:
     return fill("extraction_repair", reason=problem.reason)
 
 
-#: How runs end (OpenAI Agents SDK 0.22). Of what a rollout holds, nothing but these words
-#: and numbers stands outside the frame.
-_STATES: Final = frozenset(
-    {
-        *("completed", "interrupted", "cancelled", "failed"),
-        *("max_turns_exceeded", "stuck"),
-    }
-)
-
-
 def _about(gathered: Gathered) -> Iterator[str]:
     states = (f"{_state(name)} {count}" for name, count in gathered.states.items())
     yield f"Runs: {gathered.segments}. How they ended: {', '.join(states)}."
@@ -118,7 +109,8 @@ def _about(gathered: Gathered) -> Iterator[str]:
 
 
 def _state(name: str) -> str:
-    return name if name in _STATES else "unknown"
+    """Of what a rollout holds, only such words and numbers stand outside the frame."""
+    return name if name in TERMINAL_STATES else "unknown"
 
 
 #: A JSON string, also one without its end, so that a line is read once.

@@ -41,7 +41,6 @@ __all__ = [
     "damaged_raw_memories",
     "digest",
     "drop_earlier",
-    "drop_file",
     "find_ids",
     "find_rollouts",
     "keep_extracted",
@@ -214,9 +213,14 @@ def note_absent(selection: TierPlace, name: str, *, now: datetime) -> None:
 
 
 def keep_extracted(
-    files: GeneratedFiles, header: Header, *, raw_memory: str, summary: str | None
+    files: GeneratedFiles,
+    header: Header,
+    *,
+    raw_memory: str,
+    summary: str | None,
+    earlier: Header | None = None,
 ) -> None:
-    """Write a rollout's two files in place of its earlier ones.
+    """Write a rollout's two files in place of its *earlier* ones.
 
     The raw memory comes after its *summary*, where there is a new one: whoever dies
     before leaves a rollout that is extracted again.
@@ -230,6 +234,14 @@ def keep_extracted(
     raw = files.place(RAW_MEMORIES, f"{header.rollout_id}.md")
     replace_text(raw, render_memory(header, raw_memory))
     drop_earlier(files, header)
+    # Others than we wrote may have another header; the raw memory named it.
+    folder, _, name = (earlier or header).rollout_summary_file.partition("/")
+    is_ours = folder == SUMMARIES and name.startswith(f"{header.rollout_id}_")
+    is_new = (
+        earlier is None or earlier.rollout_summary_file != header.rollout_summary_file
+    )
+    if earlier and is_ours and is_new and "/" not in name:
+        writing.remove_file(files.place(SUMMARIES, name))
 
 
 def drop_earlier(files: GeneratedFiles, header: Header) -> None:
@@ -240,7 +252,7 @@ def drop_earlier(files: GeneratedFiles, header: Header) -> None:
     """
     for name in list(summaries_of(files, header.rollout_id)):
         if f"{SUMMARIES}/{name}" != header.rollout_summary_file:
-            drop_file(files.place(SUMMARIES, name))
+            writing.remove_file(files.place(SUMMARIES, name))
 
 
 def summaries_of(files: GeneratedFiles, rollout_id: str) -> Iterator[str]:
@@ -251,15 +263,6 @@ def summaries_of(files: GeneratedFiles, rollout_id: str) -> Iterator[str]:
             kept = parse_memory((data or b"").decode("utf-8", "replace"))
             if kept and kept.header.rollout_id == rollout_id:
                 yield name
-
-
-def drop_file(place: TierPlace) -> bool:
-    """Remove the file at *place*; False if there is none.
-
-    Raises:
-        MemoryFileError: It could not be removed.
-    """
-    return writing.remove_file(place)
 
 
 def read_or_none(place: TierPlace, *, limit: int = _SIZE_LIMIT) -> bytes | None:

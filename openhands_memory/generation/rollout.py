@@ -23,6 +23,7 @@ from openhands_memory.generation.shortening import (
 
 __all__ = [
     "SEGMENT_BYTES",
+    "TERMINAL_STATES",
     "Item",
     "Segment",
     "Terminal",
@@ -34,7 +35,7 @@ __all__ = [
 
 #: The words a header may hold, and no others; the last two are for records of other
 #: writers (OpenAI Agents SDK 0.22).
-_STATES: Final = frozenset(
+TERMINAL_STATES: Final = frozenset(
     {
         *("completed", "interrupted", "cancelled", "failed", "max_turns_exceeded"),
         *("stuck", "guardrail_tripped", "unknown"),
@@ -274,7 +275,7 @@ def _items(value: object, **said_by: str) -> tuple[Item, ...]:
 def _terminal(value: object, output: str | None) -> Terminal:
     told = cast("dict[str, object]", value) if isinstance(value, dict) else {}
     state, final = told.get("terminal_state"), told.get("has_final_output")
-    if not isinstance(state, str) or state not in _STATES:
+    if not isinstance(state, str) or state not in TERMINAL_STATES:
         state = "unknown"
     return Terminal(
         terminal_state=state,

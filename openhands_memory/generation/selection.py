@@ -38,7 +38,7 @@ class Selected(NamedTuple):
     """A raw memory that was selected.
 
     Attributes: *ref* is the short name by which facts refer to its rollout; *digest* is
-    the SHA-256 of the raw memory's file.
+    the SHA-256 of the raw memory's body.
     """
 
     header: Header

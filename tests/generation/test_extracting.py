@@ -9,6 +9,7 @@ from generation.kit import Caps, Desk, contents
 from generation.scripted import (
     NOTHING,
     Scripted,
+    adding,
     answer,
     noting,
 )
@@ -352,3 +353,15 @@ def test_after_a_stop_no_answer_is_written(desk: Desk) -> None:
     assert (report.capped_by, report.extracted) == ("seconds", 0)
     assert contents(desk.workspace) == before
     assert desk.generate([answer()] * 2, [noting]).extracted == 2
+
+
+def test_the_summary_of_another_writer_goes_with_its_raw_memory(desk: Desk) -> None:
+    """The original's summaries have another header (OpenAI Agents SDK 0.22)."""
+    desk.put_raw("a", 1, "- old")
+    [name] = desk.summaries
+    old = desk.memory / "rollout_summaries" / name
+    old.write_text("session_id: 1\nupdated_at: x\nrollout_path: y\n\nold\n")
+    (old.parent / "a_note.md").write_text("a person's own\n")
+    desk.record("a", "work")
+    desk.generate([answer("- new", slug="other")], [adding("- new [^a]")])
+    assert desk.summaries == ["a_note.md", "a_other.md"]
