@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+pytest.importorskip("openhands.sdk", reason="events are the SDK's")
+
 from adapters.sdk_kit import agent, call, say
 from openhands import sdk
 from openhands.sdk.conversation import ConversationExecutionStatus as ExecutionStatus
