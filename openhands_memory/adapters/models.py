@@ -19,6 +19,7 @@ from openhands.sdk.llm import (
     TextContent,
 )
 from openhands.sdk.llm.exceptions import (
+    LLMAuthenticationError,
     LLMContextWindowExceedError,
     LLMRateLimitError,
     LLMServiceUnavailableError,
@@ -216,6 +217,7 @@ def add_usage(conversation: LocalConversation, models: SdkModels) -> None:
 #: What the SDK raises, and what that means for what was sent.
 _KINDS: Final = (
     (LLMContextWindowExceedError, ContextTooLongError),
+    (LLMAuthenticationError, ModelAwayError),
     (LLMRateLimitError, ModelAwayError),
     (LLMServiceUnavailableError, ModelAwayError),
     (LLMTimeoutError, ModelAwayError),

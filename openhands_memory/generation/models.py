@@ -26,7 +26,10 @@ class ModelCallError(MemoryToolError):
 
 
 class ModelAwayError(ModelCallError):
-    """It could not be reached, or has no time: nothing is wrong with what it was sent."""
+    """It could not be reached, has no time, or wants another key.
+
+    Nothing is wrong with what it was sent.
+    """
 
 
 class ContextTooLongError(ModelCallError):
