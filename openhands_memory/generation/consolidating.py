@@ -130,10 +130,7 @@ def _recorded(work: Work, pending: Pending, verdict: Verdict) -> str:
 
 
 def _reason(pending: Pending) -> str:
-    parts = ("added", "changed", "removed")
-    counts = ((part, len(getattr(pending.selection, part))) for part in parts)
-    told = ", ".join(f"{number} {part}" for part, number in counts if number)
-    return f"consolidated raw memories: {told}"
+    return f"consolidated raw memories: {', '.join(pending.selection.told)}"
 
 
 def _keep_aside(work: Work, pending: Pending, verdict: Verdict, reason: str) -> str:

@@ -51,6 +51,7 @@ __all__ = [
     "load_summaries",
     "note_absent",
     "read_or_none",
+    "read_raw_memories",
     "replace_text",
     "summaries_of",
 ]
@@ -110,7 +111,7 @@ def load_raw_memories(files: GeneratedFiles) -> Mapping[str, Kept]:
     Raises:
         MemoryFileError: Their directory could not be listed.
     """
-    return {i: kept for i, kept in _raw_memories(files) if kept}
+    return read_raw_memories(files)[0]
 
 
 def damaged_raw_memories(files: GeneratedFiles) -> frozenset[str]:
@@ -119,7 +120,20 @@ def damaged_raw_memories(files: GeneratedFiles) -> frozenset[str]:
     Raises:
         MemoryFileError: As `load_raw_memories` does.
     """
-    return frozenset(i for i, kept in _raw_memories(files) if not kept)
+    return read_raw_memories(files)[1]
+
+
+def read_raw_memories(
+    files: GeneratedFiles,
+) -> tuple[Mapping[str, Kept], frozenset[str]]:
+    """The raw memories by the id of their rollout, and the ids of damaged ones.
+
+    Raises:
+        MemoryFileError: Their directory could not be listed.
+    """
+    found = dict(_raw_memories(files))
+    kept = {i: one for i, one in found.items() if one}
+    return kept, frozenset(found.keys() - kept.keys())
 
 
 def _raw_memories(files: GeneratedFiles) -> Iterator[tuple[str, Kept | None]]:

@@ -8,11 +8,10 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from openhands_memory.generation.files import (
-    damaged_raw_memories,
     digest,
     load_consolidated,
     load_edited,
-    load_raw_memories,
+    read_raw_memories,
 )
 from openhands_memory.generation.ledger import Ledger
 from openhands_memory.generation.placing import still_fits
@@ -78,7 +77,7 @@ def find_pending(
         MemoryFileError: A file could not be read.
     """
     last = load_consolidated(files)
-    raws = load_raw_memories(files)
+    raws, lost = read_raw_memories(files)
     before = load_edited(files)
     since = last
     if any(before[n] is None for n in files.written if n not in last.absent):
@@ -87,7 +86,6 @@ def find_pending(
     raws = {i: k for i, k in raws.items() if i not in untrusted or i in selected}
     headers = {i: kept.header for i, kept in raws.items()}
     digests = {i: digest(kept) for i, kept in raws.items()}
-    lost = damaged_raw_memories(files)
     here = raws.keys() | lost | ledger.rollouts.keys()
     elsewhere = tuple(s for s in since.selected if s.rollout_id not in here)
     ours = tuple(s for s in since.selected if s.rollout_id in here)

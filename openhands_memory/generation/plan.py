@@ -126,8 +126,6 @@ def _tokens_of(size: int) -> int:
 
 
 def _told(selection: Selection, rollouts: int) -> str:
-    parts = ("added", "changed", "removed")
-    counts = [(part, len(getattr(selection, part))) for part in parts]
-    told = [f"{number} {part}" for part, number in counts if number]
+    told = selection.told
     told += [f"up to {rollouts} to be extracted"] if rollouts else []
     return f"raw memories: {', '.join(told)}"

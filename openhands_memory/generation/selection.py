@@ -84,6 +84,16 @@ class Selection(NamedTuple):
     removed: tuple[Selected, ...] = ()
 
     @property
+    def told(self) -> list[str]:
+        """How many differ, as a person is told it; what does not is left out."""
+        parts = {
+            "added": self.added,
+            "changed": self.changed,
+            "removed": self.removed,
+        }
+        return [f"{len(part)} {name}" for name, part in parts.items() if part]
+
+    @property
     def differs(self) -> bool:
         return bool(self.added or self.changed or self.removed)
 

@@ -3,10 +3,10 @@
 Golden files in ``tests/golden`` hold them as they stand in a prompt.
 """
 
-import os
 from pathlib import Path
 
 import pytest
+from golden_files import compare_with_golden
 
 from openhands_memory import (
     MemoryConfig,
@@ -19,9 +19,6 @@ from openhands_memory.context.guidance import (
     render_instructions,
     with_instructions,
 )
-
-GOLDEN = Path(__file__).parents[1] / "golden"
-UPDATE = "OPENHANDS_MEMORY_UPDATE_GOLDEN"
 
 VARIANTS = {
     f"{layout}_{update}": (layout, update == "live")
@@ -69,15 +66,6 @@ BY_LAYOUT_WHEN_LIVE = {
     "openhands": "Details go to today's daily log, durable facts to the index",
     "sandbox": "Details go to `MEMORY.md`, durable facts to the index",
 }
-
-
-def compare_with_golden(name: str, text: str) -> None:
-    path = GOLDEN / name
-    if os.environ.get(UPDATE):
-        path.write_text(f"{text}\n", encoding="utf-8")
-    wanted = path.read_text(encoding="utf-8") if path.exists() else ""
-    hint = f"{path.name} differs; if that is meant, run the tests once with {UPDATE}=1"
-    assert f"{text}\n" == wanted, hint
 
 
 def instructions(variant: str, workspace: Path, **read: object) -> str:

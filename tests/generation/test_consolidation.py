@@ -3,10 +3,8 @@
 Golden files in ``tests/golden`` hold the words as a model gets them.
 """
 
-import os
-from pathlib import Path
-
 import pytest
+from golden_files import compare_with_golden
 
 from openhands_memory.generation.consolidation import (
     consolidation_system,
@@ -21,9 +19,6 @@ from openhands_memory.layout import GENERATED_END as END
 from openhands_memory.layout import GENERATED_START as START
 from openhands_memory.layout import generated_files
 from openhands_memory.secrets import mask_secrets
-
-GOLDEN = Path(__file__).parents[1] / "golden"
-UPDATE = "OPENHANDS_MEMORY_UPDATE_GOLDEN"
 
 OPENHANDS = generated_files("/w")
 SANDBOX = generated_files("/w", memories_dir="memories", sessions_dir="sessions")
@@ -58,15 +53,6 @@ RAWS = {
     "bbbb2222": "- The user wants commits in the imperative.",
     "cccc3333": "- The build needs Node 22.",
 }
-
-
-def compare_with_golden(name: str, text: str) -> None:
-    path = GOLDEN / name
-    if os.environ.get(UPDATE):
-        path.write_text(f"{text}\n", encoding="utf-8")
-    wanted = path.read_text(encoding="utf-8") if path.exists() else ""
-    hint = f"{path.name} differs; if that is meant, run the tests once with {UPDATE}=1"
-    assert f"{text}\n" == wanted, hint
 
 
 # --- What the agent is told -------------------------------------------------------------
